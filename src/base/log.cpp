@@ -1,0 +1,105 @@
+#include "base/log.h"
+
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/macros.h"
+
+namespace trt {
+
+namespace detail {
+constinit std::atomic<int> log_threshold{static_cast<int>(LogLevel::kOff)};
+}  // namespace detail
+
+namespace {
+
+struct Logger {
+  std::shared_mutex mutex;  // shared while the callback runs
+  LogFn fn = nullptr;
+  void* user_data = nullptr;
+  LogDestroyFn destroy = nullptr;
+  LogLevel level = LogLevel::kWarning;
+
+  // REQUIRES the mutex.
+  void publish() {
+    detail::log_threshold.store(static_cast<int>(fn ? level : LogLevel::kOff), std::memory_order_relaxed);
+  }
+};
+
+LogLevel level_from_environment() {
+  const auto text = env_string("TRT_LOG_LEVEL");
+  if (!text) return LogLevel::kWarning;
+  if (const auto number = parse_int(*text); number && *number >= 0 && *number <= 4) {
+    return static_cast<LogLevel>(*number);
+  }
+  const std::string_view names[] = {"debug", "info", "warning", "error", "off"};
+  for (int i = 0; i < 5; ++i) {
+    if (*text == names[i]) return static_cast<LogLevel>(i);
+  }
+  return LogLevel::kWarning;
+}
+
+// Never destroyed: messages may come after the static destructors.
+Logger& logger() {
+  static Logger* const instance = [] {
+    auto* l = new Logger;
+    l->level = level_from_environment();
+    return l;
+  }();
+  return *instance;
+}
+
+// A thread that runs the callback already holds the lock.
+TRT_TLS constinit bool t_in_callback = false;
+
+}  // namespace
+
+void set_log_callback(LogFn fn, void* user_data, LogDestroyFn destroy) {
+  TRT_CHECK_CODE(!t_in_callback, Code::kFailedPrecondition,
+                 "set_log_callback: must not be called from the log callback");
+  Logger& l = logger();
+  void* old_data = nullptr;
+  LogDestroyFn old_destroy = nullptr;
+  {
+    std::unique_lock<std::shared_mutex> lock(l.mutex);
+    old_data = l.user_data;
+    old_destroy = l.destroy;
+    l.fn = fn;
+    l.user_data = user_data;
+    l.destroy = destroy;
+    l.publish();
+  }
+  if (old_destroy) old_destroy(old_data);
+}
+
+void set_log_level(LogLevel level) {
+  TRT_CHECK(level >= LogLevel::kDebug && level <= LogLevel::kOff, "set_log_level: expected a level from 0 to 4, got ",
+            static_cast<int>(level));
+  TRT_CHECK_CODE(!t_in_callback, Code::kFailedPrecondition, "set_log_level: must not be called from the log callback");
+  Logger& l = logger();
+  std::unique_lock<std::shared_mutex> lock(l.mutex);
+  l.level = level;
+  l.publish();
+}
+
+LogLevel log_level() {
+  Logger& l = logger();
+  if (t_in_callback) return l.level;
+  std::shared_lock<std::shared_mutex> lock(l.mutex);
+  return l.level;
+}
+
+void detail::log_write(LogLevel level, const std::string& message) noexcept {
+  if (t_in_callback) return;
+  Logger& l = logger();
+  std::shared_lock<std::shared_mutex> lock(l.mutex);
+  if (!l.fn || level < l.level || level == LogLevel::kOff) return;
+  t_in_callback = true;
+  l.fn(static_cast<int>(level), message.c_str(), l.user_data);
+  t_in_callback = false;
+}
+
+}  // namespace trt
