@@ -1,0 +1,138 @@
+// The transcendental primitives lane by lane, on libm: for the portable target, and for the rare functions everywhere.
+#if defined(TRT_SCALAR_LIBM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TRT_SCALAR_LIBM_INL_H_
+#undef TRT_SCALAR_LIBM_INL_H_
+#else
+#define TRT_SCALAR_LIBM_INL_H_
+#endif
+
+#include "kernels/scalar/common-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace trt {
+namespace HWY_NAMESPACE {
+namespace prim {
+namespace libm {
+
+// Defines name(d, x) and name(d, x, y) over libm's name (double) and namef (float).
+#define TRT_LIBM1(name)                                                                                 \
+  template <class D>                                                                                    \
+  HWY_NOINLINE hn::Vec<D> name(D d, hn::Vec<D> x) {                                                     \
+    if constexpr (kIsFloat<D>) return per_lane(d, [](float v) { return ::name##f(v); }, x);             \
+    else return per_lane(d, [](double v) { return ::name(v); }, x);                                     \
+  }
+#define TRT_LIBM2(name)                                                                                 \
+  template <class D>                                                                                    \
+  HWY_NOINLINE hn::Vec<D> name(D d, hn::Vec<D> x, hn::Vec<D> y) {                                       \
+    if constexpr (kIsFloat<D>) return per_lane(d, [](float v, float w) { return ::name##f(v, w); }, x, y); \
+    else return per_lane(d, [](double v, double w) { return ::name(v, w); }, x, y);                     \
+  }
+TRT_LIBM1(exp)
+TRT_LIBM1(exp2)
+TRT_LIBM1(expm1)
+TRT_LIBM1(log)
+TRT_LIBM1(log2)
+TRT_LIBM1(log10)
+TRT_LIBM1(log1p)
+TRT_LIBM1(sin)
+TRT_LIBM1(cos)
+TRT_LIBM1(tan)
+TRT_LIBM1(sinh)
+TRT_LIBM1(cosh)
+TRT_LIBM1(tanh)
+TRT_LIBM1(asin)
+TRT_LIBM1(acos)
+TRT_LIBM1(atan)
+TRT_LIBM1(asinh)
+TRT_LIBM1(acosh)
+TRT_LIBM1(atanh)
+TRT_LIBM1(erf)
+TRT_LIBM1(erfc)
+TRT_LIBM2(atan2)
+TRT_LIBM2(hypot)
+TRT_LIBM2(pow)
+#undef TRT_LIBM1
+#undef TRT_LIBM2
+
+// e = exp(-|x|) never overflows, so that both tails keep their relative accuracy.
+HWY_INLINE double lane_sigmoid(double x) {
+  const double e = ::exp(-::fabs(x));
+  return (x < 0 ? e : 1.0) / (1.0 + e);
+}
+
+// log(base^a + base^b) = max + log1p(base^-|a - b|) / ln(base), where ln_base = ln(base).
+HWY_INLINE double lane_logaddexp(double a, double b, double ln_base) {
+  if (a == b && ::fabs(a) == HUGE_VAL) return a;
+  if (a != a || b != b) return a + b;
+  const double m = a > b ? a : b;
+  return m + ::log1p(::exp(-::fabs(a - b) * ln_base)) / ln_base;
+}
+
+// Winitzki's approximation, then two of Halley's steps (third order) on erf, or on erfc where erf is flat.
+HWY_NOINLINE double lane_erfinv(double x) {
+  const double y = ::fabs(x);
+  if (!(y < 1)) return y == 1 ? ::copysign(HUGE_VAL, x) : __builtin_nan("");
+  constexpr double kHalfSqrtPi = 0.88622692545275801365;
+  if (y < 1e-4) {
+    const double z = x * kHalfSqrtPi, z2 = z * z;  // the series in z: z + z^3/3 + 7 z^5/30
+    return z + z * z2 * (1.0 / 3 + z2 * (7.0 / 30));
+  }
+  constexpr double kA = 0.147;
+  const double w = ::log1p(-y * y), t = 2 / (M_PI * kA) + 0.5 * w;
+  double r = ::sqrt(::sqrt(t * t - w / kA) - t);
+  for (int i = 0; i < 2; ++i) {
+    const double f = y > 0.5 ? (1 - y) - ::erfc(r) : ::erf(r) - y;
+    const double u = f * kHalfSqrtPi * ::exp(r * r);
+    r -= u / (1 + r * u);
+  }
+  return ::copysign(r, x);
+}
+
+// Reflection for x < 0, recurrence up to 10, then the asymptotic series with Bernoulli's numbers.
+HWY_NOINLINE double lane_digamma(double x) {
+  if (x == 0) return ::copysign(HUGE_VAL, -x);
+  double r = 0;
+  if (x < 0) {
+    const double f = x - ::trunc(x);
+    if (!(f != 0)) return __builtin_nan("");
+    if (f != f) return f;
+    r = -M_PI / ::tan(M_PI * f);
+    x = 1 - x;
+  }
+  double s = 0;
+  while (x < 10) {
+    s += 1 / x;
+    x += 1;
+  }
+  if (x == HUGE_VAL) return x;
+  const double z = 1 / (x * x);
+  const double tail =
+      z * (1.0 / 12 -
+           z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
+  return ((::log(x) - 0.5 / x) - tail - s) + r;
+}
+
+HWY_INLINE double lane_lgamma(double x) {
+  int sign;
+  return ::lgamma_r(x, &sign);
+}
+HWY_INLINE float lane_lgammaf(float x) {
+  int sign;
+  return ::lgammaf_r(x, &sign);
+}
+
+// Squares and multiplies modulo 2^64. A negative exponent leaves 0, or 1 and -1 for those bases.
+HWY_INLINE int64_t lane_ipow(int64_t base, int64_t e) {
+  if (e < 0) return base == 1 ? 1 : base == -1 ? ((e & 1) ? -1 : 1) : 0;
+  uint64_t r = 1, b = static_cast<uint64_t>(base);
+  for (; e != 0; e >>= 1, b *= b)
+    if (e & 1) r *= b;
+  return static_cast<int64_t>(r);
+}
+
+}  // namespace libm
+}  // namespace prim
+}  // namespace HWY_NAMESPACE
+}  // namespace trt
+HWY_AFTER_NAMESPACE();
+#endif
