@@ -17,6 +17,9 @@ constinit std::atomic<int> log_threshold{static_cast<int>(LogLevel::kOff)};
 namespace {
 
 struct Logger {
+  // The lock prefers readers, so steady logging would keep a writer out for ever: everybody passes the gate first, and
+  // a writer keeps it closed while it waits.
+  std::mutex gate;
   std::shared_mutex mutex;  // shared while the callback runs
   LogFn fn = nullptr;
   void* user_data = nullptr;
@@ -64,6 +67,7 @@ void set_log_callback(LogFn fn, void* user_data, LogDestroyFn destroy) {
   void* old_data = nullptr;
   LogDestroyFn old_destroy = nullptr;
   {
+    std::lock_guard<std::mutex> gate(l.gate);
     std::unique_lock<std::shared_mutex> lock(l.mutex);
     old_data = l.user_data;
     old_destroy = l.destroy;
@@ -80,6 +84,7 @@ void set_log_level(LogLevel level) {
             static_cast<int>(level));
   TRT_CHECK_CODE(!t_in_callback, Code::kFailedPrecondition, "set_log_level: must not be called from the log callback");
   Logger& l = logger();
+  std::lock_guard<std::mutex> gate(l.gate);
   std::unique_lock<std::shared_mutex> lock(l.mutex);
   l.level = level;
   l.publish();
@@ -95,7 +100,11 @@ LogLevel log_level() {
 void detail::log_write(LogLevel level, const std::string& message) noexcept {
   if (t_in_callback) return;
   Logger& l = logger();
-  std::shared_lock<std::shared_mutex> lock(l.mutex);
+  std::shared_lock<std::shared_mutex> lock(l.mutex, std::defer_lock);
+  {
+    std::lock_guard<std::mutex> gate(l.gate);
+    lock.lock();
+  }
   if (!l.fn || level < l.level || level == LogLevel::kOff) return;
   t_in_callback = true;
   l.fn(static_cast<int>(level), message.c_str(), l.user_data);
