@@ -122,17 +122,6 @@ HWY_INLINE V sub(D, V a, V b) {
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V mul(D d, V a, V b) {
-#if HWY_TARGET == HWY_AVX2
-  if constexpr (kIsInt<D>) {
-    // The low 64 bits of the product from 32-bit halves: al*bl + ((al*bh + ah*bl) << 32).
-    const hn::Repartition<uint32_t, D> d32;
-    const auto a32 = hn::BitCast(d32, a), b32 = hn::BitCast(d32, b);
-    const auto ah = hn::BitCast(d32, hn::ShiftRight<32>(hn::BitCast(hn::RebindToUnsigned<D>(), a)));
-    const auto bh = hn::BitCast(d32, hn::ShiftRight<32>(hn::BitCast(hn::RebindToUnsigned<D>(), b)));
-    const auto cross = hn::Add(hn::MulEven(a32, bh), hn::MulEven(ah, b32));
-    return hn::BitCast(d, hn::Add(hn::MulEven(a32, b32), hn::ShiftLeft<32>(cross)));
-  }
-#endif
   if constexpr (kIsInt<D> && !TRT_PRIM_VECTOR)
     return per_lane(d, [](int64_t x, int64_t y) { return static_cast<int64_t>(uint64_t(x) * uint64_t(y)); }, a, b);
   else return hn::Mul(a, b);
