@@ -1,5 +1,5 @@
-// Random fills (random.h). One group of 16 counters at a time: Philox writes its 64 words to a small buffer in the layout
-// of Note [Random element layout], a transformation turns the buffer into elements.
+// Random fills (random.h). One group of 16 counters at a time: Philox writes its 64 words to a small buffer in the
+// layout of Note [Random element layout], a transformation turns the buffer into elements.
 #include "kernels/cpu/random.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/random.cpp"
-#include "kernels/cpu/hwy_targets.h"
 #include "hwy/foreach_target.h"
+#include "kernels/cpu/hwy_targets.h"
 //
-#include "hwy/highway.h"
 #include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
 
 #ifndef TRT_KERNELS_CPU_RANDOM_ONCE
 #define TRT_KERNELS_CPU_RANDOM_ONCE
@@ -201,7 +201,8 @@ void uniform_f64(const Job& job, int64_t g0, int64_t g1) {
   });
 }
 
-// -2 ln u for u in [2^-32, 1]: exponent and mantissa in [sqrt(1/2), sqrt(2)), x - x^2/2 + x^3 P(x) with a Chebyshev fit P.
+// -2 ln u for u in [2^-32, 1]: exponent and mantissa in [sqrt(1/2), sqrt(2)), x - x^2/2 + x^3 P(x) with a Chebyshev fit
+// P.
 HWY_INLINE hn::VFromD<DF> minus_two_log(DF d, hn::VFromD<DF> u) {
   const hn::RebindToSigned<DF> di;
   const auto raw = hn::BitCast(di, u);
@@ -228,15 +229,16 @@ struct SinCos<float> {
 };
 template <>
 struct SinCos<double> {
-  static constexpr double kSin[8] = {-6.62762493899247236e-10, 5.69192785048963342e-8, -3.5988427171448578e-6,
+  static constexpr double kSin[8] = {-6.62762493899247236e-10, 5.69192785048963342e-8,  -3.5988427171448578e-6,
                                      0.0001604411847266723,    -0.00468175413531482707, 0.0796926262461669245,
                                      -0.645964097506246252,    1.57079632679489662};
-  static constexpr double kCos[8] = {-6.32125686962858841e-9,  4.71060972675782301e-7, -0.0000252020367704602584,
-                                     0.000919260274183155721,  -0.0208634807633112091, 0.253669507901046709,
-                                     -1.23370055013616981,     1.0};
+  static constexpr double kCos[8] = {
+      -6.32125686962858841e-9, 4.71060972675782301e-7, -0.0000252020367704602584, 0.000919260274183155721,
+      -0.0208634807633112091,  0.253669507901046709,   -1.23370055013616981,      1.0};
 };
 
-// Sine and cosine of the angle b / 2^bits turns, b the unsigned lanes of `turn`: the top bits give the quadrant exactly.
+// Sine and cosine of the angle b / 2^bits turns, b the unsigned lanes of `turn`: the top bits give the quadrant
+// exactly.
 template <typename D, typename VU>
 HWY_INLINE void sincos_turn(D d, VU turn, hn::VFromD<D>& sine, hn::VFromD<D>& cosine) {
   using T = hn::TFromD<D>;
@@ -380,8 +382,9 @@ void masked_scale_f64(const double* x, const uint8_t* mask, double* y, int64_t n
 }
 
 const Kernels* kernels() {
-  static constexpr Kernels k = {bits,      bits64,         uniform_f32,     uniform_f64,      normal_f32,      normal_f64,
-                                bernoulli, dropout<float>, dropout<double>, masked_scale_f32, masked_scale_f64};
+  static constexpr Kernels k = {
+      bits,      bits64,         uniform_f32,     uniform_f64,      normal_f32,      normal_f64,
+      bernoulli, dropout<float>, dropout<double>, masked_scale_f32, masked_scale_f64};
   return &k;
 }
 
