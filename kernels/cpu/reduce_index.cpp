@@ -1,0 +1,195 @@
+// Extremum with its position. Contiguous rows are read twice, the second time from the cache: first the extremum, then a
+// search for its first place. Columns keep the running extremum and its row number in vectors.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "kernels/cpu/hwy_targets.h"
+#include "kernels/cpu/reduce.h"
+#include "kernels/cpu/reduce_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/reduce_index.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/simd_inl.h"
+
+#ifndef TRT_KERNELS_CPU_REDUCE_INDEX_ONCE
+#define TRT_KERNELS_CPU_REDUCE_INDEX_ONCE
+namespace trt::cpu {
+template <typename T>
+struct IndexTable {
+  // The first i < n with x[i] == value, or with x[i] a NaN when value is one; there is such an i.
+  int64_t (*find)(const T* x, int64_t n, T value);
+  // values[j], indices[j] of x[i * stride + j] over i < rows < 2^31, j < n <= kReduceTile, by largest and smallest.
+  using Cols = void (*)(const T* x, int64_t rows, int64_t stride, int64_t n, T* values, int64_t* indices);
+  Cols max_cols, min_cols;
+};
+}  // namespace trt::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace trt::cpu {
+namespace HWY_NAMESPACE {
+
+template <typename T>
+int64_t find_value(const T* HWY_RESTRICT x, int64_t n, T value) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto v = hn::Set(d, value);
+  const bool nan = value != value;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto e = hn::LoadU(d, x + i);
+    auto hit = hn::Eq(e, v);
+    if constexpr (hwy::IsFloat<T>()) hit = nan ? hn::IsNaN(e) : hit;
+    if (const intptr_t k = hn::FindFirstTrue(d, hit); k >= 0) return i + k;
+  }
+  while (i < n - 1 && !(nan ? x[i] != x[i] : x[i] == value)) ++i;
+  return i;
+}
+
+template <bool kMax, typename T>
+void index_cols(const T* HWY_RESTRICT x, int64_t rows, int64_t stride, int64_t n, T* HWY_RESTRICT values,
+                int64_t* HWY_RESTRICT indices) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  using TI = hn::TFromD<decltype(di)>;
+  HWY_ALIGN TI at[kReduceTile];
+  for_vectors(d, n, [&](int64_t j, auto load, auto store) HWY_ATTR { store(load(x + j), values + j); });
+  std::memset(at, 0, sizeof at);
+  constexpr int64_t kRows = 8;  // rows per load and store of the running values
+  for (int64_t i = 1; i < rows; i += kRows) {
+    const int64_t end = std::min(rows, i + kRows);
+    for_vectors(d, n, [&](int64_t j, auto load, auto store) HWY_ATTR {
+      auto best = load(values + j);
+      auto where = hn::Load(di, at + j);
+      for (int64_t k = i; k < end; ++k) {
+        const auto v = load(x + k * stride + j);
+        auto better = kMax ? hn::Gt(v, best) : hn::Lt(v, best);
+        if constexpr (hwy::IsFloat<T>()) {
+          better = hn::Or(better, hn::And(hn::IsNaN(v), hn::Eq(best, best)));
+        }
+        best = hn::IfThenElse(better, v, best);
+        where = hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<TI>(k)), where);
+      }
+      store(best, values + j);
+      hn::Store(where, di, at + j);
+    });
+  }
+  for (int64_t j = 0; j < n; ++j) indices[j] = at[j];
+}
+
+template <typename T>
+const void* index_table() {
+  static const IndexTable<T> t = {find_value<T>, index_cols<true, T>, index_cols<false, T>};
+  return &t;
+}
+const void* float_index() { return index_table<float>(); }
+const void* double_index() { return index_table<double>(); }
+const void* int64_index() { return index_table<int64_t>(); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace trt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace trt::cpu {
+
+HWY_EXPORT(float_index);
+HWY_EXPORT(double_index);
+HWY_EXPORT(int64_index);
+
+namespace {
+
+template <typename T>
+const IndexTable<T>& table();
+template <>
+const IndexTable<float>& table() {
+  return *static_cast<const IndexTable<float>*>(HWY_DYNAMIC_DISPATCH(float_index)());
+}
+template <>
+const IndexTable<double>& table() {
+  return *static_cast<const IndexTable<double>*>(HWY_DYNAMIC_DISPATCH(double_index)());
+}
+template <>
+const IndexTable<int64_t>& table() {
+  return *static_cast<const IndexTable<int64_t>*>(HWY_DYNAMIC_DISPATCH(int64_index)());
+}
+
+template <typename T>
+void reduce_index(bool largest, const T* x, T* values, int64_t* indices, int64_t outer, int64_t r, int64_t inner) {
+  if (outer == 0 || inner == 0) return;
+  TRT_CHECK(r > 0, largest ? "max" : "min", ": the dimension to reduce has size 0 and the operation has no identity");
+  const ReduceKernel<T>& extremum = largest ? reduce_table<T>().max : reduce_table<T>().min;
+  const IndexTable<T>& t = table<T>();
+  const auto cols = largest ? t.max_cols : t.min_cols;
+
+  const int64_t tile_size = std::min(inner, kReduceTile), tiles = (inner + kReduceTile - 1) / kReduceTile;
+  // As in reduce_with, rows are cut only where outputs are few; and so that row numbers fit in 32 bits.
+  int64_t piece_rows = std::min<int64_t>(r, int64_t{1} << 30);
+  if (outer * inner < kReduceChunk) piece_rows = std::min(r, std::max<int64_t>(128, kReduceChunk / inner));
+  const int64_t pieces = (r + piece_rows - 1) / piece_rows;
+  const int64_t total = outer * pieces * inner;
+  std::unique_ptr<T[]> value_space;
+  std::unique_ptr<int64_t[]> index_space;
+  T* v = values;
+  int64_t* at = indices;
+  if (values == nullptr || pieces > 1) v = (value_space.reset(new T[static_cast<size_t>(total)]), value_space.get());
+  if (pieces > 1) at = (index_space.reset(new int64_t[static_cast<size_t>(total)]), index_space.get());
+
+  const int64_t cost = piece_rows * tile_size;
+  parallel_for(0, outer * pieces * tiles, cost >= kReduceGrain ? 1 : kReduceGrain / cost, [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      const int64_t tile = i % tiles * kReduceTile, piece = i / tiles % pieces, o = i / tiles / pieces;
+      const int64_t rows = std::min(piece_rows, r - piece * piece_rows);
+      const T* from = x + (o * r + piece * piece_rows) * inner + tile;
+      const int64_t to = (o * pieces + piece) * inner + tile;
+      if (inner == 1) {
+        T best;
+        extremum.rows(from, 1, rows, T(0), &best);
+        at[to] = t.find(from, rows, best);
+        v[to] = from[at[to]];
+      } else {
+        cols(from, rows, inner, std::min(kReduceTile, inner - tile), v + to, at + to);
+      }
+    }
+  });
+  if (pieces == 1) return;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t j = 0; j < inner; ++j) {
+      int64_t best = o * pieces * inner + j, best_piece = 0;
+      for (int64_t piece = 1; piece < pieces; ++piece) {
+        const int64_t k = (o * pieces + piece) * inner + j;
+        const bool better = (largest ? v[k] > v[best] : v[k] < v[best]) || (v[k] != v[k] && v[best] == v[best]);
+        if (better) best = k, best_piece = piece;
+      }
+      indices[o * inner + j] = at[best] + best_piece * piece_rows;
+      if (values != nullptr) values[o * inner + j] = v[best];
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void reduce_max_index(const T* x, T* values, int64_t* indices, int64_t outer, int64_t r, int64_t inner) {
+  reduce_index(true, x, values, indices, outer, r, inner);
+}
+template <typename T>
+void reduce_min_index(const T* x, T* values, int64_t* indices, int64_t outer, int64_t r, int64_t inner) {
+  reduce_index(false, x, values, indices, outer, r, inner);
+}
+
+#define TRT_REDUCE_INDEX(T)                                                                    \
+  template void reduce_max_index<T>(const T*, T*, int64_t*, int64_t, int64_t, int64_t);        \
+  template void reduce_min_index<T>(const T*, T*, int64_t*, int64_t, int64_t, int64_t);
+TRT_REDUCE_INDEX(float)
+TRT_REDUCE_INDEX(double)
+TRT_REDUCE_INDEX(int64_t)
+#undef TRT_REDUCE_INDEX
+
+}  // namespace trt::cpu
+#endif  // HWY_ONCE
