@@ -358,10 +358,7 @@ HWY_EXPORT(convert_table);
 
 namespace {
 
-const ConvertTable& table() {
-  static const ConvertTable& t = *HWY_DYNAMIC_DISPATCH(convert_table)();
-  return t;
-}
+const ConvertTable& table() { return *HWY_DYNAMIC_DISPATCH(convert_table)(); }
 
 int compute_index(DType t) {
   switch (t) {

@@ -28,7 +28,7 @@ HWY_INLINE hn::Vec<D> constant_nan(D d) {
   return hn::Set(d, static_cast<hn::TFromD<D>>(__builtin_nan("")));
 }
 
-// ---- Comparisons and masks
+// ---- Comparisons (as in C: false for NaN, but ne true) and masks
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> lt(D, V a, V b) {
@@ -54,7 +54,8 @@ HWY_INLINE hn::Mask<D> eq(D, V a, V b) {
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> ne(D, V a, V b) {
-  return hn::Ne(a, b);
+  // Highway's Ne is false for NaN.
+  return hn::Not(hn::Eq(a, b));
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> isnan(D, V x) {
@@ -107,9 +108,51 @@ HWY_INLINE hn::Vec<D> to_value(D d, hn::Mask<D> m) {
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> to_mask(D d, V x) {
-  return hn::Ne(x, hn::Zero(d));
+  return hn::Not(hn::Eq(x, hn::Zero(d)));
 }
 
+// ---- Rounding; the identity for int64
+
+namespace detail {
+
+// f is a rounding of libm; exact for float, too. (Highway's portable rounding loses the sign of -0.)
+template <class D, class F>
+HWY_INLINE hn::Vec<D> round_lanes(D d, F f, hn::Vec<D> x) {
+  using T = hn::TFromD<D>;
+  return per_lane(d, [f](T v) { return static_cast<T>(f(v)); }, x);
+}
+
+}  // namespace detail
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V floor(D d, V x) {
+  if constexpr (kIsInt<D>) return x;
+  else if constexpr (TRT_PRIM_VECTOR) return hn::Floor(x);
+  else return detail::round_lanes(d, [](double v) { return ::floor(v); }, x);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V ceil(D d, V x) {
+  if constexpr (kIsInt<D>) return x;
+  else if constexpr (TRT_PRIM_VECTOR) return hn::Ceil(x);
+  else return detail::round_lanes(d, [](double v) { return ::ceil(v); }, x);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V trunc(D d, V x) {
+  if constexpr (kIsInt<D>) return x;
+  else if constexpr (TRT_PRIM_VECTOR) return hn::Trunc(x);
+  else return detail::round_lanes(d, [](double v) { return ::trunc(v); }, x);
+}
+// Half to even.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V round(D d, V x) {
+  if constexpr (kIsInt<D>) return x;
+  else if constexpr (TRT_PRIM_VECTOR) return hn::Round(x);
+  else return detail::round_lanes(d, [](double v) { return ::rint(v); }, x);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V frac(D d, V x) {
+  return hn::Sub(x, trunc(d, x));
+}
 // ---- Arithmetic
 
 template <class D, class V = hn::Vec<D>>
@@ -158,7 +201,7 @@ HWY_INLINE V div(D d, V a, V b) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V truncdiv(D d, V a, V b) {
   if constexpr (kIsInt<D>) return div(d, a, b);
-  else return hn::Trunc(hn::Div(a, b));
+  else return trunc(d, hn::Div(a, b));
 }
 
 // C's fmod: exact, the sign of a. The remainder of int64 division.
@@ -210,7 +253,7 @@ HWY_NOINLINE V floordiv(D d, V a, V b) {
     V q = hn::Div(hn::Sub(a, m), b);
     q = hn::IfThenElse(remainder_off(d, m, b), hn::Sub(q, constant(d, 1)), q);
     // (a - m) / b is an integer up to rounding; snap it.
-    V f = hn::Floor(q);
+    V f = floor(d, q);
     f = hn::IfThenElse(hn::Gt(hn::Sub(q, f), constant(d, 0.5)), hn::Add(f, constant(d, 1)), f);
     const V ab = hn::Div(a, b);
     f = hn::IfThenElse(hn::Eq(q, hn::Zero(d)), hn::CopySign(hn::Zero(d), ab), f);
@@ -244,33 +287,8 @@ HWY_INLINE V fmin(D, V a, V b) {
   else return hn::IfThenElse(hn::IsNaN(b), a, hn::Min(a, b));
 }
 
-// ---- Rounding (the identity for int64), roots, signs
+// ---- Roots and signs
 
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V floor(D, V x) {
-  if constexpr (kIsInt<D>) return x;
-  else return hn::Floor(x);
-}
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V ceil(D, V x) {
-  if constexpr (kIsInt<D>) return x;
-  else return hn::Ceil(x);
-}
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V trunc(D, V x) {
-  if constexpr (kIsInt<D>) return x;
-  else return hn::Trunc(x);
-}
-// Half to even.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V round(D, V x) {
-  if constexpr (kIsInt<D>) return x;
-  else return hn::Round(x);
-}
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V frac(D d, V x) {
-  return hn::Sub(x, trunc(d, x));
-}
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sqrt(D, V x) {
   return hn::Sqrt(x);

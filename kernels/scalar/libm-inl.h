@@ -68,7 +68,7 @@ HWY_INLINE double lane_logaddexp(double a, double b, double ln_base) {
   return m + ::log1p(::exp(-::fabs(a - b) * ln_base)) / ln_base;
 }
 
-// Winitzki's approximation, then two of Halley's steps (third order) on erf, or on erfc where erf is flat.
+// Winitzki's approximation, then three of Halley's steps (third order) on erf, or on erfc where erf is flat.
 HWY_NOINLINE double lane_erfinv(double x) {
   const double y = ::fabs(x);
   if (!(y < 1)) return y == 1 ? ::copysign(HUGE_VAL, x) : __builtin_nan("");
@@ -80,7 +80,7 @@ HWY_NOINLINE double lane_erfinv(double x) {
   constexpr double kA = 0.147;
   const double w = ::log1p(-y * y), t = 2 / (M_PI * kA) + 0.5 * w;
   double r = ::sqrt(::sqrt(t * t - w / kA) - t);
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 3; ++i) {
     const double f = y > 0.5 ? (1 - y) - ::erfc(r) : ::erf(r) - y;
     const double u = f * kHalfSqrtPi * ::exp(r * r);
     r -= u / (1 + r * u);
@@ -93,9 +93,8 @@ HWY_NOINLINE double lane_digamma(double x) {
   if (x == 0) return ::copysign(HUGE_VAL, -x);
   double r = 0;
   if (x < 0) {
-    const double f = x - ::trunc(x);
-    if (!(f != 0)) return __builtin_nan("");
-    if (f != f) return f;
+    const double f = x - ::rint(x);  // exact, and tan has this period
+    if (f == 0 || f != f) return __builtin_nan("");
     r = -M_PI / ::tan(M_PI * f);
     x = 1 - x;
   }
@@ -115,10 +114,6 @@ HWY_NOINLINE double lane_digamma(double x) {
 HWY_INLINE double lane_lgamma(double x) {
   int sign;
   return ::lgamma_r(x, &sign);
-}
-HWY_INLINE float lane_lgammaf(float x) {
-  int sign;
-  return ::lgammaf_r(x, &sign);
 }
 
 // Squares and multiplies modulo 2^64. A negative exponent leaves 0, or 1 and -1 for those bases.
