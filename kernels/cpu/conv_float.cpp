@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "kernels/cpu/conv_kernels.h"
+#include "kernels/cpu/conv_prefetch.h"
 #include "kernels/cpu/scratch.h"
 
 namespace trt::cpu {
@@ -33,7 +34,8 @@ struct Plan {
   struct Panel {
     int vectors;
     bool simple_load, whole_store;  // one run per vector; one full run per vector
-    size_t load_runs, load_counts, store_runs, store_counts;
+    int direct_runs;  // runs per vector, at most 2, that tile_direct takes from direct_first on; 0 when it cannot
+    size_t load_runs, load_counts, store_runs, store_counts, direct_first;
   };
   std::vector<LaneRun> runs;
   std::vector<uint16_t> counts;
@@ -50,12 +52,48 @@ inline void add_lanes(std::vector<LaneRun>& runs, size_t first, int64_t offset, 
 
 inline uint32_t lane_mask(int64_t from, int64_t to) { return uint32_t((uint64_t(1) << to) - (uint64_t(1) << from)); }
 
+// Moves bit l to bit 2 l.
+inline uint32_t spread(uint32_t mask) {
+  uint32_t out = 0;
+  for (int l = 0; l < 16; ++l) out |= (mask >> l & 1u) << (2 * l);
+  return out;
+}
+
 class PanelBuilder {
  public:
   PanelBuilder(const Pass& pass, int lanes) : p_(pass), lanes_(lanes), grid_(pass.grid_h * pass.grid_w) {
     src_image_ = p_.groups * p_.src_channels * p_.src_h * p_.src_w;
     dst_image_ = p_.groups * p_.dst_channels * p_.dst_h * p_.dst_w;
+    for (const Tap& tap : p_.taps) {
+      top_ = std::min(top_, tap.y), bottom_ = std::max(bottom_, tap.y);
+      left_ = std::min(left_, tap.x), right_ = std::max(right_, tap.x);
+    }
   }
+
+  // What panel `index` reads of each source plane.
+  void prefetch(int64_t images, int64_t index, Prefetcher& out) const {
+    const int64_t begin = index * kPanelVectors * lanes_;
+    const int64_t end = std::min(images * grid_, begin + kPanelVectors * lanes_);
+    for (int64_t pixel = begin; pixel < end;) {
+      const int64_t image = pixel / grid_, first = pixel % grid_, count = std::min(end - pixel, grid_ - first);
+      const int64_t i0 = first / p_.grid_w, i1 = (first + count - 1) / p_.grid_w;
+      const int64_t y0 = std::clamp<int64_t>(i0 * p_.src_step_y + top_, 0, p_.src_h);
+      const int64_t y1 = std::clamp<int64_t>(i1 * p_.src_step_y + bottom_ + 1, y0, p_.src_h);
+      const int64_t base = image * src_image_;
+      if (i0 == i1 && p_.src_w > 64) {
+        const int64_t j = first % p_.grid_w;
+        const int64_t x0 = std::clamp<int64_t>(j * p_.src_step_x + left_, 0, p_.src_w);
+        const int64_t x1 = std::clamp<int64_t>((j + count - 1) * p_.src_step_x + right_ + 1, x0, p_.src_w);
+        for (int64_t y = y0; y < y1; ++y) out.add(base + y * p_.src_w + x0, base + y * p_.src_w + x1);
+      } else {
+        out.add(base + y0 * p_.src_w, base + y1 * p_.src_w);
+      }
+      pixel += count;
+    }
+  }
+
+  // The step of the source runs: a stride of 2 has its own, other strides take a run per lane.
+  int load_step() const { return p_.src_step_x == 2 ? 2 : 1; }
 
   // Appends panel number `index` of a block of `images` images.
   void add(int64_t images, int64_t index, Plan& plan) const {
@@ -76,10 +114,11 @@ class PanelBuilder {
         for (int i = 0; i < segment_counts[v]; ++i) add_source(segments[v][i], tap, first, plan);
         if (plan.runs.size() == first) plan.runs.push_back({0, 0});
         const size_t count = plan.runs.size() - first;
-        panel.simple_load &= count == 1;
+        panel.simple_load &= count == 1 && load_step() == 1;
         plan.counts.push_back(uint16_t(count));
       }
     }
+    add_direct(panel, plan);
     panel.store_runs = plan.runs.size();
     panel.store_counts = plan.counts.size();
     for (int v = 0; v < panel.vectors; ++v) {
@@ -98,6 +137,24 @@ class PanelBuilder {
     int64_t image, i, j;
     int lane, count;
   };
+
+  // The load runs with an empty second one where a vector has only one, unless all have one.
+  void add_direct(Plan::Panel& panel, Plan& plan) const {
+    panel.direct_first = panel.load_runs;
+    panel.direct_runs = panel.simple_load ? 1 : 0;
+    const size_t entries = plan.counts.size() - panel.load_counts;
+    if (panel.simple_load || load_step() != 1) return;
+    for (size_t e = 0; e < entries; ++e)
+      if (plan.counts[panel.load_counts + e] > 2) return;
+    panel.direct_runs = 2;
+    panel.direct_first = plan.runs.size();
+    size_t run = panel.load_runs;
+    for (size_t e = 0; e < entries; ++e) {
+      const LaneRun first = plan.runs[run++];
+      plan.runs.push_back(first);
+      plan.runs.push_back(plan.counts[panel.load_counts + e] == 2 ? plan.runs[run++] : LaneRun{first.offset, 0});
+    }
+  }
 
   int cut(int64_t begin, int64_t end, Segment* out) const {
     int n = 0;
@@ -121,6 +178,11 @@ class PanelBuilder {
       if (from < to) add_lanes(plan.runs, first, row + x - s.lane, lane_mask(s.lane + from, s.lane + to));
       return;
     }
+    if (p_.src_step_x == 2) {
+      const int64_t from = std::max<int64_t>(0, (1 - x) / 2), to = std::min<int64_t>(s.count, (p_.src_w - x + 1) / 2);
+      if (from < to) add_lanes(plan.runs, first, row + x - 2 * s.lane, spread(lane_mask(s.lane + from, s.lane + to)));
+      return;
+    }
     for (int64_t l = 0; l < s.count; ++l) {
       const int64_t at = x + l * p_.src_step_x;
       if (at >= 0 && at < p_.src_w) add_lanes(plan.runs, first, row + at - s.lane - l, lane_mask(s.lane + l, s.lane + l + 1));
@@ -137,6 +199,7 @@ class PanelBuilder {
   const Pass& p_;
   int lanes_;
   int64_t grid_, src_image_, dst_image_;
+  int64_t top_ = INT64_MAX / 2, bottom_ = INT64_MIN / 2, left_ = INT64_MAX / 2, right_ = INT64_MIN / 2;  // extremes of the taps
 };
 
 // How many images share a block of panels: small images are joined so that little of the last vector is wasted.
@@ -152,8 +215,9 @@ int64_t images_per_block(int64_t n, int64_t grid, int lanes) {
   return best;
 }
 
-// a[group][block][k = (source channel, tap)][tile_rows], rows beyond the last channel zero.
-void pack_weights(const Pass& p, int rows, const float* w, float* a) {
+// a[group][block][k][tile_rows], rows beyond the last channel zero; k runs over steps of `step` source channels, in each over taps
+// and in each over the channels.
+void pack_weights(const Pass& p, int rows, int64_t step, const float* w, float* a) {
   const int64_t blocks = (p.dst_channels + rows - 1) / rows, taps = int64_t(p.taps.size());
   const int64_t k = p.src_channels * taps;
   parallel_for(0, p.groups * blocks, 16384 / std::max<int64_t>(1, k * rows) + 1, [&](int64_t begin, int64_t end) {
@@ -168,10 +232,11 @@ void pack_weights(const Pass& p, int rows, const float* w, float* a) {
         }
         const float* from = w + group * p.weight_group + channel * p.weight_dst;
         float* out = to + r;
-        for (int64_t c = 0; c < p.src_channels; ++c, from += p.weight_src) {
+        for (int64_t c0 = 0; c0 < p.src_channels; c0 += step) {
+          const int64_t count = std::min(step, p.src_channels - c0);
           for (const Tap& tap : p.taps) {
-            *out = from[tap.weight];
-            out += rows;
+            const float* value = from + c0 * p.weight_src + tap.weight;
+            for (int64_t c = 0; c < count; ++c, value += p.weight_src, out += rows) *out = *value;
           }
         }
       }
@@ -180,7 +245,9 @@ void pack_weights(const Pass& p, int rows, const float* w, float* a) {
 }
 
 // Rows of the unfolded source that a panel holds at once: with the packed weights of a block they stay in the L2 cache.
-constexpr int64_t kMaxDepth = 1024;
+constexpr int64_t kMaxDepth = 640;
+// Fewer source channels than this are packed: the loop over them would be too short.
+constexpr int64_t kMinDirectChannels = 4;
 
 void run_pass(const Pass& p, const float* src, const float* w, const float* bias, float* dst) {
   const ConvKernels& kernels = conv_kernels();
@@ -190,8 +257,9 @@ void run_pass(const Pass& p, const float* src, const float* w, const float* bias
   const int64_t grid = p.grid_h * p.grid_w;
   const int64_t src_plane = p.src_h * p.src_w, dst_plane = p.dst_h * p.dst_w;
 
+  const int64_t step = std::max<int64_t>(1, kMaxDepth / std::max<int64_t>(taps, 1));  // source channels at once
   Scratch packed(size_t(p.groups * blocks * rows * depth) * sizeof(float));
-  pack_weights(p, rows, w, packed.as<float>());
+  pack_weights(p, rows, step, w, packed.as<float>());
 
   const PanelBuilder builder(p, lanes);
   const int64_t width = kPanelVectors * lanes;
@@ -212,7 +280,6 @@ void run_pass(const Pass& p, const float* src, const float* w, const float* bias
   const int64_t all_panels = p.groups * image_blocks * panels;
   const int64_t parts = all_panels < 16 ? std::min(blocks, (15 + all_panels) / all_panels) : 1;
   const int64_t part_blocks = (blocks + parts - 1) / parts;
-  const int64_t step = std::max<int64_t>(1, kMaxDepth / std::max<int64_t>(taps, 1));
   const int64_t max_depth = std::min(step, p.src_channels) * taps;
   const int64_t tile_work = width * rows * part_blocks * std::max<int64_t>(depth, 1);
 
@@ -220,6 +287,7 @@ void run_pass(const Pass& p, const float* src, const float* w, const float* bias
     Scratch panel_buffer(size_t(std::max<int64_t>(max_depth, 1) * width) * sizeof(float));
     float* panel_data = panel_buffer.as<float>();
     Plan local;
+    Prefetcher prefetcher;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t part = item % parts, panel = item / parts % panels;
       const int64_t image_block = item / (parts * panels) % image_blocks, group = item / (parts * panels * image_blocks);
@@ -234,16 +302,25 @@ void run_pass(const Pass& p, const float* src, const float* w, const float* bias
       const int64_t first_image = image_block * block_images;
       const float* from = src + (first_image * p.groups + group) * p.src_channels * src_plane;
       float* to = dst + (first_image * p.groups + group) * p.dst_channels * dst_plane;
+      if (item + 1 < end) {
+        const int64_t next = (item + 1) / parts, next_block = next / panels % image_blocks;
+        prefetcher.start(src + (next_block * block_images * p.groups + next / panels / image_blocks) * p.src_channels * src_plane,
+                         src_plane, p.src_channels);
+        if (taps > 0) builder.prefetch(next_block + 1 == image_blocks ? last_images : block_images, next % panels, prefetcher);
+      }
       TileOutput out{};
       out.row_stride = dst_plane;
       out.whole = info.whole_store;
       out.runs = plan.runs.data() + info.store_runs;
       out.counts = plan.counts.data() + info.store_counts;
+      const int64_t lines_per_tile = prefetcher.lines() / (part_blocks * ((p.src_channels + step - 1) / step)) + 1;
       int64_t channel = 0;
       do {
         const int64_t channels = std::min(step, p.src_channels - channel);
         const int64_t k = channels * taps;
-        kernels.pack_panel(from + channel * src_plane, src_plane, channels, taps * info.vectors,
+        const bool direct = info.direct_runs > 0 && channels >= kMinDirectChannels && kernels.tile_direct;
+        if (!direct)
+          kernels.pack_panel(from + channel * src_plane, src_plane, channels, taps, info.vectors, builder.load_step(),
                            plan.runs.data() + info.load_runs,
                            info.simple_load ? nullptr : plan.counts.data() + info.load_counts, panel_data);
         const int64_t last_block = std::min(blocks, (part + 1) * part_blocks);
@@ -253,7 +330,12 @@ void run_pass(const Pass& p, const float* src, const float* w, const float* bias
           out.rows = int(std::min<int64_t>(rows, p.dst_channels - block * rows));
           out.bias = bias && channel == 0 ? bias + group * p.dst_channels + block * rows : nullptr;
           out.accumulate = channel > 0;
-          kernels.tile(info.vectors, k, a, panel_data, out);
+          prefetcher.run(lines_per_tile);
+          if (direct)
+            kernels.tile_direct(info.vectors, info.direct_runs, from + channel * src_plane, src_plane, channels, taps,
+                                plan.runs.data() + info.direct_first, a, out);
+          else
+            kernels.tile(info.vectors, k, a, panel_data, out);
         }
         channel += channels;
       } while (channel < p.src_channels);

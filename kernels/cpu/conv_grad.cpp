@@ -10,25 +10,23 @@
 #include "base/parallel.h"
 #include "kernels/cpu/conv_float.h"
 #include "kernels/cpu/conv_kernels.h"
+#include "kernels/cpu/conv_prefetch.h"
 #include "kernels/cpu/scratch.h"
 
 namespace trt::cpu {
 
 namespace {
 
-// Copies rows [y0, y0 + rows) and columns [x0, x0 + cols) of an h x w plane; zeros outside of it.
-void copy_padded(const float* plane, int64_t h, int64_t w, int64_t y0, int64_t x0, int64_t rows, int64_t cols, float* to) {
-  const int64_t from = std::clamp<int64_t>(-x0, 0, cols), until = std::clamp<int64_t>(w - x0, from, cols);
-  for (int64_t r = 0; r < rows; ++r, to += cols) {
-    const int64_t y = y0 + r;
-    if (y < 0 || y >= h) {
-      std::fill_n(to, cols, 0.0f);
-      continue;
-    }
-    std::fill_n(to, from, 0.0f);
-    std::copy_n(plane + y * w + x0 + from, until - from, to + from);
-    std::fill_n(to + until, cols - until, 0.0f);
-  }
+// Copies rows [y0, y0 + rows) and columns [x0, x0 + cols) of an h x w plane to an array whose places outside the plane are zero
+// already, except for whole rows, which another band may have filled.
+void copy_padded(const ConvKernels& kernels, const float* plane, int64_t h, int64_t w, int64_t y0, int64_t x0, int64_t rows,
+                 int64_t cols, float* to) {
+  const int64_t left = std::clamp<int64_t>(-x0, 0, cols), right = std::clamp<int64_t>(w - x0, left, cols);
+  const int64_t top = std::clamp<int64_t>(-y0, 0, rows), bottom = std::clamp<int64_t>(h - y0, top, rows);
+  std::fill_n(to, top * cols, 0.0f);
+  if (left < right && top < bottom)
+    kernels.copy_rows(plane + (y0 + top) * w + x0 + left, w, bottom - top, right - left, to + top * cols + left, cols);
+  std::fill_n(to + bottom * cols, (rows - bottom) * cols, 0.0f);
 }
 
 constexpr int64_t kBandFloats = 16384;  // transposed gy of a band: 64 KiB
@@ -47,10 +45,11 @@ void conv_tiles_backward_weight(const Conv2dShape& s, const float* x, const floa
   const int64_t parts = std::min(units, std::max<int64_t>(1, 16 / all_blocks));
   const int64_t part_floats = (depth + 1) * width;  // the extra column is the bias
 
-  // The padded copy of x for a band.
-  const int64_t x_cols = (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dil_w + 1;
+  // The padded copy of x for a band; without padding x is read in place.
+  const bool in_place = s.pad_h == 0 && s.pad_w == 0;
+  const int64_t x_cols = in_place ? s.w : (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dil_w + 1;
   const int64_t x_rows = (band_rows - 1) * s.stride_h + (s.kh - 1) * s.dil_h + 1;
-  const int64_t x_plane = x_rows * x_cols;
+  const int64_t x_plane = in_place ? s.h * s.w : x_rows * x_cols;
   // Three taps side by side make one row of a tile; other kernels take each tap as a row.
   const int64_t run = s.kw == 3 && s.dil_w == 1 ? 3 : 1;
   const int64_t row_count = depth / run;
@@ -58,14 +57,20 @@ void conv_tiles_backward_weight(const Conv2dShape& s, const float* x, const floa
   Scratch sums(size_t(all_blocks * parts * part_floats) * sizeof(float));
   parallel_for(0, all_blocks * parts, 1, [&](int64_t begin, int64_t end) {
     Scratch g_buffer(size_t(band_rows * s.ow * width) * sizeof(float));
-    Scratch x_buffer(size_t(cg * x_plane) * sizeof(float));
+    const int64_t x_floats = in_place ? 0 : cg * x_plane + kernels.lanes;
+    Scratch x_buffer(size_t(x_floats) * sizeof(float));
+    std::fill_n(x_buffer.as<float>(), x_floats, 0.0f);
     float* g = g_buffer.as<float>();
     float* xp = x_buffer.as<float>();
-    std::vector<const float*> rows;
-    rows.reserve(size_t(row_count));
-    for (int64_t c = 0; c < cg; ++c)
-      for (int64_t i = 0; i < s.kh; ++i)
-        for (int64_t j = 0; j < s.kw; j += run) rows.push_back(xp + c * x_plane + i * s.dil_h * x_cols + j * s.dil_w);
+    std::vector<const float*> rows(static_cast<size_t>(row_count));
+    auto point_rows = [&](const float* first) {
+      const float** row = rows.data();
+      for (int64_t c = 0; c < cg; ++c)
+        for (int64_t i = 0; i < s.kh; ++i)
+          for (int64_t j = 0; j < s.kw; j += run) *row++ = first + c * x_plane + i * s.dil_h * x_cols + j * s.dil_w;
+    };
+    if (!in_place) point_rows(xp);
+    Prefetcher g_next, x_next;
     for (int64_t item = begin; item < end; ++item) {
       // Parts of one block are neighbours: sums[block][part][column][channel].
       const int64_t block = item / parts % blocks, group = item / (parts * blocks), part = item % parts;
@@ -79,12 +84,29 @@ void conv_tiles_backward_weight(const Conv2dShape& s, const float* x, const floa
         if (gbias) kernels.sum_pixels(g, height * s.ow, out + depth * width);
         const float* x_from = x + (image * s.c + group * cg) * s.h * s.w;
         const int64_t used_rows = (height - 1) * s.stride_h + (s.kh - 1) * s.dil_h + 1;
-        for (int64_t c = 0; c < cg; ++c)
-          copy_padded(x_from + c * s.h * s.w, s.h, s.w, oy * s.stride_h - s.pad_h, -s.pad_w, used_rows, x_cols,
-                      xp + c * x_plane);
-        for (int64_t r = 0; r < row_count;)
+        if (in_place) {
+          point_rows(x_from + oy * s.stride_h * s.w);
+        } else {
+          for (int64_t c = 0; c < cg; ++c)
+            copy_padded(kernels, x_from + c * s.h * s.w, s.h, s.w, oy * s.stride_h - s.pad_h, -s.pad_w, used_rows, x_cols,
+                        xp + c * x_plane);
+        }
+        int64_t g_lines = 0, x_lines = 0;
+        if (unit + 1 < units * (part + 1) / parts) {
+          const int64_t image2 = (unit + 1) / bands, oy2 = (unit + 1) % bands * band_rows;
+          const int64_t end2 = std::min(s.oh, oy2 + band_rows);
+          g_next.start(gy + (image2 * s.o + group * og + block * width) * out_plane, out_plane, channels);
+          g_next.add(oy2 * s.ow, end2 * s.ow);
+          x_next.start(x + (image2 * s.c + group * cg) * s.h * s.w, s.h * s.w, cg);
+          const int64_t y0 = std::clamp<int64_t>(oy2 * s.stride_h - s.pad_h, 0, s.h);
+          x_next.add(y0 * s.w, std::min(s.h, y0 + used_rows) * s.w);
+          g_lines = g_next.lines() * 4 / row_count + 1, x_lines = x_next.lines() * 4 / row_count + 1;
+        }
+        for (int64_t r = 0; r < row_count;) {
+          g_next.run(g_lines), x_next.run(x_lines);
           r += kernels.grad(int(run), row_count - r, rows.data() + r, s.stride_h * x_cols, s.stride_w, g, height, s.ow,
                             out + r * run * width);
+        }
       }
     }
   });

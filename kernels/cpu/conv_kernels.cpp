@@ -55,43 +55,65 @@ HWY_INLINE V masked_load(uint32_t bits, const float* p) { return hn::MaskedLoad(
 HWY_INLINE void masked_store(V v, uint32_t bits, float* p) { hn::BlendedStore(v, mask_of(bits), d, p); }
 #endif
 
-void pack_panel(const float* src, int64_t channel_stride, int64_t channels, int64_t entries, const LaneRun* runs,
-                const uint16_t* counts, float* panel) {
-  for (int64_t c = 0; c < channels; ++c, src += channel_stride) {
-    if (!counts) {
-      for (int64_t e = 0; e < entries; ++e, panel += kLanes)
-        hn::Store(masked_load(runs[e].mask, src + runs[e].offset), d, panel);
-      continue;
-    }
-    const LaneRun* run = runs;
-    for (int64_t e = 0; e < entries; ++e, panel += kLanes) {
-      V v = masked_load(run->mask, src + run->offset);
-      ++run;
-      for (int i = 1; i < counts[e]; ++i, ++run) v = hn::Or(v, masked_load(run->mask, src + run->offset));
-      hn::Store(v, d, panel);
+// One run per vector: the masks of a tap stay in registers while the channels pass by.
+template <int NV>
+void pack_simple(const float* src, int64_t channel_stride, int64_t channels, int64_t taps, const LaneRun* runs, float* panel) {
+  for (int64_t t = 0; t < taps; ++t, runs += NV) {
+    const float* from[NV];
+    uint32_t mask[NV];
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) from[v] = src + runs[v].offset, mask[v] = runs[v].mask;
+    for (int64_t c = 0; c < channels; ++c, panel += NV * kLanes) {
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) hn::Store(masked_load(mask[v], from[v] + c * channel_stride), d, panel + v * kLanes);
     }
   }
 }
 
-template <int NV>
-HWY_NOINLINE void tile_of(int64_t k, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const TileOutput& out) {
-  V acc[kRows][NV];
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
-  }
-  for (int64_t p = 0; p < k; ++p, a += kRows, b += NV * kLanes) {
-    V bv[NV];
-#pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) bv[v] = hn::Load(d, b + v * kLanes);
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const V av = hn::Set(d, a[r]);
-#pragma GCC unroll 16
-      for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+// The lanes of a run: src + offset + lane, or with step 2 src + offset + 2 * lane and the mask bit of a lane at 2 * lane.
+template <int Step>
+HWY_INLINE V load_run(const LaneRun& run, const float* src) {
+  const float* p = src + run.offset;
+  #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  HWY_ALIGN float lanes[kLanes];
+  for (int i = 0; i < kLanes; ++i) lanes[i] = run.mask >> (i * Step) & 1 ? p[i * Step] : 0.0f;
+  return hn::Load(d, lanes);
+#else
+  if constexpr (Step == 1) return masked_load(run.mask, p);
+  constexpr uint32_t kLow = (1u << kLanes) - 1;
+  return hn::ConcatEven(d, masked_load(run.mask >> kLanes & kLow, p + kLanes), masked_load(run.mask & kLow, p));
+#endif
+}
+
+template <int Step>
+void pack_runs(const float* src, int64_t channel_stride, int64_t channels, int64_t taps, int64_t vectors, const LaneRun* runs,
+               const uint16_t* counts, float* panel) {
+  for (int64_t t = 0; t < taps; ++t, counts += vectors) {
+    const LaneRun* run = runs;
+    for (int64_t c = 0; c < channels; ++c) {
+      const float* from = src + c * channel_stride;
+      run = runs;
+      for (int64_t v = 0; v < vectors; ++v, panel += kLanes) {
+        V value = load_run<Step>(*run++, from);
+        for (int i = 1; i < counts[v]; ++i) value = hn::Or(value, load_run<Step>(*run++, from));
+        hn::Store(value, d, panel);
+      }
     }
+    runs = run;
   }
+}
+
+void pack_panel(const float* src, int64_t channel_stride, int64_t channels, int64_t taps, int vectors, int step,
+                const LaneRun* runs, const uint16_t* counts, float* panel) {
+  if (step == 2) return pack_runs<2>(src, channel_stride, channels, taps, vectors, runs, counts, panel);
+  if (counts) return pack_runs<1>(src, channel_stride, channels, taps, vectors, runs, counts, panel);
+  if (vectors == 3) return pack_simple<3>(src, channel_stride, channels, taps, runs, panel);
+  if (vectors == 2) return pack_simple<2>(src, channel_stride, channels, taps, runs, panel);
+  pack_simple<1>(src, channel_stride, channels, taps, runs, panel);
+}
+
+template <int NV>
+HWY_INLINE void store_tile(const V (&acc)[kRows][NV], const TileOutput& out) {
   if (out.whole && out.rows == kRows) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
@@ -121,6 +143,13 @@ HWY_NOINLINE void tile_of(int64_t k, const float* HWY_RESTRICT a, const float* H
       const V value = hn::Add(hn::Load(d, tile + (r * NV + v) * kLanes), bias);
       for (int i = 0; i < out.counts[v]; ++i, ++run) {
         float* to = dst + run->offset;
+        if ((run->mask & (run->mask - 1)) == 0) {
+          // Single lanes, as under a stride of the input gradient.
+          const int lane = __builtin_ctz(run->mask);
+          const float one = tile[(r * NV + v) * kLanes + lane] + (out.bias ? out.bias[r] : 0.0f);
+          to[lane] = out.accumulate ? to[lane] + one : one;
+          continue;
+        }
         const V sum = out.accumulate ? hn::Add(value, masked_load(run->mask, to)) : value;
         masked_store(sum, run->mask, to);
       }
@@ -128,11 +157,80 @@ HWY_NOINLINE void tile_of(int64_t k, const float* HWY_RESTRICT a, const float* H
   }
 }
 
+template <int NV>
+HWY_NOINLINE void tile_of(int64_t k, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const TileOutput& out) {
+  V acc[kRows][NV];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
+  }
+  for (int64_t p = 0; p < k; ++p, a += kRows, b += NV * kLanes) {
+    V bv[NV];
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) bv[v] = hn::Load(d, b + v * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const V av = hn::Set(d, a[r]);
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+    }
+  }
+  store_tile(acc, out);
+}
+
 void tile(int vectors, int64_t k, const float* a, const float* b, const TileOutput& out) {
   if (vectors == 3) return tile_of<3>(k, a, b, out);
   if (vectors == 2) return tile_of<2>(k, a, b, out);
   tile_of<1>(k, a, b, out);
 }
+
+#if HWY_TARGET == HWY_AVX3
+// The tile straight from the source planes. With masks in mask registers an unfolded vector costs no more than one or two loads,
+// which fit beside the multiplications; packing would cost a tenth of them.
+template <int NV, int R>
+HWY_NOINLINE void tile_direct_of(const float* src, int64_t channel_stride, int64_t channels, int64_t taps, const LaneRun* runs,
+                                 const float* HWY_RESTRICT a, const TileOutput& out) {
+  V acc[kRows][NV];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc[r][v] = hn::Zero(d);
+  }
+  const int64_t end = channels * channel_stride;
+  for (int64_t t = 0; t < taps; ++t, runs += NV * R) {
+    const float* from[NV * R];
+    hn::Mask<D> mask[NV * R];
+#pragma GCC unroll 16
+    for (int v = 0; v < NV * R; ++v) from[v] = src + runs[v].offset, mask[v] = mask_of(runs[v].mask);
+    for (int64_t at = 0; at < end; at += channel_stride, a += kRows) {
+      V bv[NV];
+#pragma GCC unroll 16
+      for (int v = 0; v < NV; ++v) {
+        bv[v] = hn::MaskedLoad(mask[v * R], d, from[v * R] + at);
+        if constexpr (R == 2) bv[v] = hn::Or(bv[v], hn::MaskedLoad(mask[v * R + 1], d, from[v * R + 1] + at));
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        const V av = hn::Set(d, a[r]);
+#pragma GCC unroll 16
+        for (int v = 0; v < NV; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+      }
+    }
+  }
+  store_tile(acc, out);
+}
+
+void tile_direct(int vectors, int runs_per_vector, const float* src, int64_t channel_stride, int64_t channels, int64_t taps,
+                 const LaneRun* runs, const float* a, const TileOutput& out) {
+  auto call = [&](auto f) { f(src, channel_stride, channels, taps, runs, a, out); };
+  if (runs_per_vector == 1) return call(vectors == 3 ? tile_direct_of<3, 1> : vectors == 2 ? tile_direct_of<2, 1> : tile_direct_of<1, 1>);
+  call(vectors == 3 ? tile_direct_of<3, 2> : vectors == 2 ? tile_direct_of<2, 2> : tile_direct_of<1, 2>);
+}
+constexpr auto kTileDirect = &tile_direct;
+#else
+constexpr decltype(ConvKernels::tile_direct) kTileDirect = nullptr;
+#endif
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 int64_t transpose_blocks(const float*, int64_t, int64_t, float*) { return 0; }
@@ -162,6 +260,15 @@ void transpose(const float* src, int64_t row_stride, int64_t rows, int64_t cols,
     for (; col < cols; ++col) {
       for (int64_t i = r; i < r + kStep; ++i) dst[col * kGradWidth + i] = i < rows ? src[i * row_stride + col] : 0.0f;
     }
+  }
+}
+
+void copy_rows(const float* src, int64_t src_stride, int64_t rows, int64_t cols, float* dst, int64_t dst_stride) {
+  const uint32_t tail = (1u << (cols % kLanes)) - 1;
+  const int64_t whole = cols - cols % kLanes;
+  for (int64_t r = 0; r < rows; ++r, src += src_stride, dst += dst_stride) {
+    for (int64_t c = 0; c < whole; c += kLanes) hn::StoreU(hn::LoadU(d, src + c), d, dst + c);
+    if (tail) hn::StoreU(masked_load(tail, src + whole), d, dst + whole);
   }
 }
 
@@ -331,7 +438,7 @@ float sum(const float* p, int64_t count) {
 }
 
 constexpr ConvKernels kKernels = {kLanes, kRows, kGradTaps,
-                                  pack_panel, tile, transpose, sum_pixels, grad, sum_parts,
+                                  pack_panel, tile, kTileDirect, transpose, copy_rows, sum_pixels, grad, sum_parts,
                                   depthwise, depthwise_grad, sum};
 
 }  // namespace

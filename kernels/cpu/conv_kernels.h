@@ -4,9 +4,9 @@
 // Note [Convolution as a matrix product of panels]
 // One pass computes dst[channel][pixel] = sum over k of weight[channel][k] * unfolded[k][pixel], where k runs over (source channel,
 // kernel tap). Pixels are cut into panels of up to kPanelVectors vectors, possibly from several images. A panel of the
-// unfolded source is packed as [k][pixel], by vector loads whose lanes outside the image are masked to zero, and multiplied
-// with packed weights [block][k][tile_rows] in register tiles of tile_rows x kPanelVectors vectors. The vectors run along pixels, so
-// that source and destination stay in NCHW. Which lane reads which address is described by lists of LaneRuns, the same for each
+// unfolded source consists of vector loads whose lanes outside the image are masked to zero. It is packed as [k][pixel], or read
+// anew for each tile where masked loads are cheap, and multiplied with packed weights [block][k][tile_rows] in register tiles of
+// tile_rows x kPanelVectors vectors. The vectors run along pixels, so that source and destination stay in NCHW. Which lane reads which address is described by lists of LaneRuns, the same for each
 // channel; so stride, dilation, padding, the flipped kernel of the input gradient and its phases under a stride are differences in
 // these lists only.
 #pragma once
@@ -41,16 +41,25 @@ struct ConvKernels {
   int tile_rows;      // output channels of a register tile
   int max_grad_taps;  // kernel taps of a weight-gradient tile
 
-  // panel[c][entry][lane], for `entries` vectors per channel (taps x vectors of the panel). counts gives the number of runs of
-  // each entry; null means one each. panel is 64-byte aligned.
-  void (*pack_panel)(const float* src, int64_t channel_stride, int64_t channels, int64_t entries, const LaneRun* runs,
-                     const uint16_t* counts, float* panel);
+  // panel[tap][c][vector][lane], 64-byte aligned. counts gives the number of runs of each vector; null means one each (step 1
+  // only). With step 2 a lane of a run is at offset + 2 * lane and its mask bit at 2 * lane.
+  void (*pack_panel)(const float* src, int64_t channel_stride, int64_t channels, int64_t taps, int vectors, int step,
+                     const LaneRun* runs, const uint16_t* counts, float* panel);
 
   // The product of a [k][tile_rows] and b [k][vectors * lanes].
   void (*tile)(int vectors, int64_t k, const float* a, const float* b, const TileOutput& out);
 
+  // The same without a panel, for `runs_per_vector` (1 or 2) runs of step 1 for each vector; a is [tap][channel][tile_rows]. Null
+  // where masked loads are slow.
+  void (*tile_direct)(int vectors, int runs_per_vector, const float* src, int64_t channel_stride, int64_t channels,
+                      int64_t taps, const LaneRun* runs, const float* a, const TileOutput& out);
+
   // dst[col][kGradVectors * lanes] = src[row * row_stride + col]; rows beyond `rows` become zero.
   void (*transpose)(const float* src, int64_t row_stride, int64_t rows, int64_t cols, float* dst);
+
+  // Copies rows x cols floats. Each row may be followed by up to lanes - 1 zeros, so rows are written in ascending order and the
+  // array has that much room behind its end.
+  void (*copy_rows)(const float* src, int64_t src_stride, int64_t rows, int64_t cols, float* dst, int64_t dst_stride);
 
   // sums[channel] += the sum of g[pixel][channel] over pixels.
   void (*sum_pixels)(const float* g, int64_t pixels, float* sums);
