@@ -4,7 +4,7 @@
 // A value maps to an unsigned key whose order is the wanted one; complementing the key reverses the order but not that
 // of equal elements. A 64-bit composite (32 bits of key << 32 | index) then carries all there is to compare, so that
 // one radix sort over integers serves all dtypes. Of a 64-bit key the composite takes the 32 bits from the highest one
-// in which the keys of the row differ; runs of equal composites' keys, rare in real data, are sorted by the full key
+// in which the keys of the row differ; runs that agree in those, rare in real data, are sorted by the full key
 // afterwards.
 #include "kernels/cpu/sort.h"
 
