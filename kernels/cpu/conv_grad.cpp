@@ -18,18 +18,21 @@ namespace trt::cpu {
 namespace {
 
 // Copies rows [y0, y0 + rows) and columns [x0, x0 + cols) of an h x w plane to an array whose places outside the plane are zero
-// already, except for whole rows, which another band may have filled.
+// already, unless `bands` is set: then another band may have filled what are whole rows of padding now.
 void copy_padded(const ConvKernels& kernels, const float* plane, int64_t h, int64_t w, int64_t y0, int64_t x0, int64_t rows,
-                 int64_t cols, float* to) {
+                 int64_t cols, bool bands, float* to) {
   const int64_t left = std::clamp<int64_t>(-x0, 0, cols), right = std::clamp<int64_t>(w - x0, left, cols);
   const int64_t top = std::clamp<int64_t>(-y0, 0, rows), bottom = std::clamp<int64_t>(h - y0, top, rows);
-  std::fill_n(to, top * cols, 0.0f);
+  if (bands) {
+    std::fill_n(to, top * cols, 0.0f);
+    std::fill_n(to + bottom * cols, (rows - bottom) * cols, 0.0f);
+  }
   if (left < right && top < bottom)
     kernels.copy_rows(plane + (y0 + top) * w + x0 + left, w, bottom - top, right - left, to + top * cols + left, cols);
-  std::fill_n(to + bottom * cols, (rows - bottom) * cols, 0.0f);
 }
 
 constexpr int64_t kBandFloats = 16384;  // transposed gy of a band: 64 KiB
+constexpr int64_t kJoinPixels = 256;    // small images are joined to about as many pixels, so that a tile's sums stay in registers
 
 }  // namespace
 
@@ -41,7 +44,9 @@ void conv_tiles_backward_weight(const Conv2dShape& s, const float* x, const floa
   const int64_t out_plane = s.oh * s.ow;
 
   const int64_t band_rows = std::clamp<int64_t>(kBandFloats / (s.ow * width), 1, s.oh);
-  const int64_t bands = (s.oh + band_rows - 1) / band_rows, units = s.n * bands;
+  const int64_t bands = (s.oh + band_rows - 1) / band_rows;
+  const int64_t joined = bands > 1 ? 1 : std::clamp<int64_t>(kJoinPixels / out_plane, 1, std::max<int64_t>(1, s.n / 8));
+  const int64_t units = (s.n + joined - 1) / joined * bands;  // a band of one image, or some whole images
   const int64_t parts = std::min(units, std::max<int64_t>(1, 16 / all_blocks));
   const int64_t part_floats = (depth + 1) * width;  // the extra column is the bias
 
@@ -50,14 +55,15 @@ void conv_tiles_backward_weight(const Conv2dShape& s, const float* x, const floa
   const int64_t x_cols = in_place ? s.w : (s.ow - 1) * s.stride_w + (s.kw - 1) * s.dil_w + 1;
   const int64_t x_rows = (band_rows - 1) * s.stride_h + (s.kh - 1) * s.dil_h + 1;
   const int64_t x_plane = in_place ? s.h * s.w : x_rows * x_cols;
-  // Three taps side by side make one row of a tile; other kernels take each tap as a row.
-  const int64_t run = s.kw == 3 && s.dil_w == 1 ? 3 : 1;
+  const int64_t x_image = in_place ? s.c * s.h * s.w : cg * x_plane;
+  // Three or five taps side by side make one row of a tile; other kernels take each tap as a row.
+  const int64_t run = (s.kw == 3 || s.kw == 5) && s.dil_w == 1 ? s.kw : 1;
   const int64_t row_count = depth / run;
 
   Scratch sums(size_t(all_blocks * parts * part_floats) * sizeof(float));
   parallel_for(0, all_blocks * parts, 1, [&](int64_t begin, int64_t end) {
-    Scratch g_buffer(size_t(band_rows * s.ow * width) * sizeof(float));
-    const int64_t x_floats = in_place ? 0 : cg * x_plane + kernels.lanes;
+    Scratch g_buffer(size_t(joined * band_rows * s.ow * width) * sizeof(float));
+    const int64_t x_floats = in_place ? 0 : joined * x_image + kernels.lanes;
     Scratch x_buffer(size_t(x_floats) * sizeof(float));
     std::fill_n(x_buffer.as<float>(), x_floats, 0.0f);
     float* g = g_buffer.as<float>();
@@ -78,34 +84,37 @@ void conv_tiles_backward_weight(const Conv2dShape& s, const float* x, const floa
       std::fill_n(out, part_floats, 0.0f);
       const int64_t channels = std::min(width, og - block * width);
       for (int64_t unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
-        const int64_t image = unit / bands, oy = unit % bands * band_rows, height = std::min(band_rows, s.oh - oy);
-        const float* g_from = gy + (image * s.o + group * og + block * width) * out_plane + oy * s.ow;
-        kernels.transpose(g_from, out_plane, channels, height * s.ow, g);
-        if (gbias) kernels.sum_pixels(g, height * s.ow, out + depth * width);
-        const float* x_from = x + (image * s.c + group * cg) * s.h * s.w;
+        const int64_t first = unit / bands * joined, images = std::min(joined, s.n - first);
+        const int64_t oy = unit % bands * band_rows, height = std::min(band_rows, s.oh - oy), pixels = height * s.ow;
         const int64_t used_rows = (height - 1) * s.stride_h + (s.kh - 1) * s.dil_h + 1;
-        if (in_place) {
-          point_rows(x_from + oy * s.stride_h * s.w);
-        } else {
+        for (int64_t i = 0; i < images; ++i) {
+          const float* g_from = gy + ((first + i) * s.o + group * og + block * width) * out_plane + oy * s.ow;
+          kernels.transpose(g_from, out_plane, channels, pixels, g + i * pixels * width);
+          if (in_place) continue;
+          const float* x_from = x + ((first + i) * s.c + group * cg) * s.h * s.w;
           for (int64_t c = 0; c < cg; ++c)
             copy_padded(kernels, x_from + c * s.h * s.w, s.h, s.w, oy * s.stride_h - s.pad_h, -s.pad_w, used_rows, x_cols,
-                        xp + c * x_plane);
+                        bands > 1, xp + i * x_image + c * x_plane);
         }
+        if (in_place) point_rows(x + (first * s.c + group * cg) * s.h * s.w + oy * s.stride_h * s.w);
+        if (gbias) kernels.sum_pixels(g, images * pixels, out + depth * width);
         int64_t g_lines = 0, x_lines = 0;
         if (unit + 1 < units * (part + 1) / parts) {
-          const int64_t image2 = (unit + 1) / bands, oy2 = (unit + 1) % bands * band_rows;
-          const int64_t end2 = std::min(s.oh, oy2 + band_rows);
-          g_next.start(gy + (image2 * s.o + group * og + block * width) * out_plane, out_plane, channels);
-          g_next.add(oy2 * s.ow, end2 * s.ow);
-          x_next.start(x + (image2 * s.c + group * cg) * s.h * s.w, s.h * s.w, cg);
-          const int64_t y0 = std::clamp<int64_t>(oy2 * s.stride_h - s.pad_h, 0, s.h);
-          x_next.add(y0 * s.w, std::min(s.h, y0 + used_rows) * s.w);
+          const int64_t next = (unit + 1) / bands * joined, count = std::min<int64_t>(Prefetcher::kRanges, s.n - next);
+          const int64_t oy2 = (unit + 1) % bands * band_rows, end2 = std::min(s.oh, oy2 + band_rows);
+          const int64_t y0 = std::clamp<int64_t>(oy2 * s.stride_h - s.pad_h, 0, s.h), y1 = std::min(s.h, y0 + used_rows);
+          g_next.start(gy + (next * s.o + group * og + block * width) * out_plane, out_plane, channels);
+          x_next.start(x + (next * s.c + group * cg) * s.h * s.w, s.h * s.w, cg);
+          for (int64_t i = 0; i < std::min(count, joined); ++i) {
+            g_next.add(i * s.o * out_plane + oy2 * s.ow, i * s.o * out_plane + end2 * s.ow);
+            x_next.add((i * s.c * s.h + y0) * s.w, (i * s.c * s.h + y1) * s.w);
+          }
           g_lines = g_next.lines() * 4 / row_count + 1, x_lines = x_next.lines() * 4 / row_count + 1;
         }
         for (int64_t r = 0; r < row_count;) {
           g_next.run(g_lines), x_next.run(x_lines);
-          r += kernels.grad(int(run), row_count - r, rows.data() + r, s.stride_h * x_cols, s.stride_w, g, height, s.ow,
-                            out + r * run * width);
+          r += kernels.grad(int(run), row_count - r, rows.data() + r, x_image, s.stride_h * x_cols, s.stride_w, g, images,
+                            height, s.ow, out + r * run * width);
         }
       }
     }

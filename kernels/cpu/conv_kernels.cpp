@@ -253,8 +253,51 @@ HWY_INLINE int64_t transpose_blocks(const float* s, int64_t row_stride, int64_t 
 }
 #endif
 
+#if HWY_TARGET == HWY_AVX3
+// Sixteen rows by blocks of sixteen columns: 4 x 4 blocks inside 128-bit lanes first, then the lanes themselves.
+int64_t transpose_sixteen(const float* s, int64_t row_stride, int64_t cols, float* to) {
+  int64_t col = 0;
+  for (; col + 16 <= cols; col += 16, s += 16, to += 16 * kGradWidth) {
+    V q[4][4];  // q[g][j]: lane b holds column 4 b + j of rows 4 g .. 4 g + 3
+#pragma GCC unroll 16
+    for (int g = 0; g < 4; ++g) {
+      const float* row = s + 4 * g * row_stride;
+      const V r0 = hn::LoadU(d, row), r1 = hn::LoadU(d, row + row_stride);
+      const V r2 = hn::LoadU(d, row + 2 * row_stride), r3 = hn::LoadU(d, row + 3 * row_stride);
+      const hn::Repartition<double, D> dd;
+      const auto a = hn::BitCast(dd, hn::InterleaveLower(d, r0, r1)), b = hn::BitCast(dd, hn::InterleaveLower(d, r2, r3));
+      const auto e = hn::BitCast(dd, hn::InterleaveUpper(d, r0, r1)), f = hn::BitCast(dd, hn::InterleaveUpper(d, r2, r3));
+      q[g][0] = hn::BitCast(d, hn::InterleaveLower(dd, a, b));
+      q[g][1] = hn::BitCast(d, hn::InterleaveUpper(dd, a, b));
+      q[g][2] = hn::BitCast(d, hn::InterleaveLower(dd, e, f));
+      q[g][3] = hn::BitCast(d, hn::InterleaveUpper(dd, e, f));
+    }
+#pragma GCC unroll 16
+    for (int j = 0; j < 4; ++j) {
+      // Highway has no shuffle of whole lanes of two vectors.
+      const __m512 lo01 = _mm512_shuffle_f32x4(q[0][j].raw, q[1][j].raw, 0x44);
+      const __m512 hi01 = _mm512_shuffle_f32x4(q[0][j].raw, q[1][j].raw, 0xEE);
+      const __m512 lo23 = _mm512_shuffle_f32x4(q[2][j].raw, q[3][j].raw, 0x44);
+      const __m512 hi23 = _mm512_shuffle_f32x4(q[2][j].raw, q[3][j].raw, 0xEE);
+      hn::Store(V{_mm512_shuffle_f32x4(lo01, lo23, 0x88)}, d, to + j * kGradWidth);
+      hn::Store(V{_mm512_shuffle_f32x4(lo01, lo23, 0xDD)}, d, to + (4 + j) * kGradWidth);
+      hn::Store(V{_mm512_shuffle_f32x4(hi01, hi23, 0x88)}, d, to + (8 + j) * kGradWidth);
+      hn::Store(V{_mm512_shuffle_f32x4(hi01, hi23, 0xDD)}, d, to + (12 + j) * kGradWidth);
+    }
+  }
+  return col;
+}
+#endif
+
 void transpose(const float* src, int64_t row_stride, int64_t rows, int64_t cols, float* dst) {
   constexpr int64_t kStep = kGradWidth < 4 ? kGradWidth : 4;
+#if HWY_TARGET == HWY_AVX3
+  if (rows >= kGradWidth) {
+    int64_t done = 0;
+    for (int64_t r = 0; r < kGradWidth; r += 16) done = transpose_sixteen(src + r * row_stride, row_stride, cols, dst + r);
+    src += done, cols -= done, dst += done * kGradWidth;
+  }
+#endif
   for (int64_t r = 0; r < kGradWidth; r += kStep) {
     int64_t col = r + 4 <= rows && !kPortable ? transpose_blocks(src + r * row_stride, row_stride, cols, dst + r) : 0;
     for (; col < cols; ++col) {
@@ -292,8 +335,8 @@ void sum_pixels(const float* g, int64_t pixels, float* sums) {
 }
 
 template <int R, int T>
-HWY_NOINLINE int64_t grad_of(const float* const* rows, int64_t x_row, int64_t x_step, const float* HWY_RESTRICT g, int64_t oh,
-                             int64_t ow, float* HWY_RESTRICT out) {
+HWY_NOINLINE int64_t grad_of(const float* const* rows, int64_t x_image, int64_t x_row, int64_t x_step,
+                             const float* HWY_RESTRICT g, int64_t images, int64_t oh, int64_t ow, float* HWY_RESTRICT out) {
   V acc[R * T][kGradVectors];
 #pragma GCC unroll 16
   for (int i = 0; i < R * T; ++i) {
@@ -303,19 +346,21 @@ HWY_NOINLINE int64_t grad_of(const float* const* rows, int64_t x_row, int64_t x_
   const float* HWY_RESTRICT x[R];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) x[r] = rows[r];
-  for (int64_t oy = 0; oy < oh; ++oy) {
-    int64_t at = oy * x_row;
-    for (int64_t ox = 0; ox < ow; ++ox, at += x_step, g += kGradWidth) {
-      V gv[kGradVectors];
+  for (int64_t image = 0; image < images; ++image) {
+    for (int64_t oy = 0; oy < oh; ++oy) {
+      int64_t at = image * x_image + oy * x_row;
+      for (int64_t ox = 0; ox < ow; ++ox, at += x_step, g += kGradWidth) {
+        V gv[kGradVectors];
 #pragma GCC unroll 16
-      for (int v = 0; v < kGradVectors; ++v) gv[v] = hn::Load(d, g + v * kLanes);
+        for (int v = 0; v < kGradVectors; ++v) gv[v] = hn::Load(d, g + v * kLanes);
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
+        for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
-        for (int t = 0; t < T; ++t) {
-          const V xv = hn::Set(d, x[r][at + t]);
+          for (int t = 0; t < T; ++t) {
+            const V xv = hn::Set(d, x[r][at + t]);
 #pragma GCC unroll 16
-          for (int v = 0; v < kGradVectors; ++v) acc[r * T + t][v] = hn::MulAdd(xv, gv[v], acc[r * T + t][v]);
+            for (int v = 0; v < kGradVectors; ++v) acc[r * T + t][v] = hn::MulAdd(xv, gv[v], acc[r * T + t][v]);
+          }
         }
       }
     }
@@ -331,26 +376,34 @@ HWY_NOINLINE int64_t grad_of(const float* const* rows, int64_t x_row, int64_t x_
   return R;
 }
 
-int64_t grad(int taps, int64_t count, const float* const* rows, int64_t x_row, int64_t x_step, const float* g, int64_t oh,
-             int64_t ow, float* out) {
-  if (taps == 3) {
-    if constexpr (kGradTaps >= 12) {
-      // Six rows go as 3 + 3: two full-rate tiles instead of a full one and a short one.
-      if (count >= 4 && count != 6 && count != 5) return grad_of<4, 3>(rows, x_row, x_step, g, oh, ow, out);
-      if (count >= 3) return grad_of<3, 3>(rows, x_row, x_step, g, oh, ow, out);
+int64_t grad(int taps, int64_t count, const float* const* rows, int64_t x_image, int64_t x_row, int64_t x_step, const float* g,
+             int64_t images, int64_t oh, int64_t ow, float* out) {
+  auto call = [&](auto f) { return f(rows, x_image, x_row, x_step, g, images, oh, ow, out); };
+  constexpr bool kWide = kGradTaps >= 12;
+  if (taps == 5) {
+    if constexpr (kWide) {
+      if (count >= 2) return call(grad_of<2, 5>);
     }
-    if (count >= 2) return grad_of<2, 3>(rows, x_row, x_step, g, oh, ow, out);
-    return grad_of<1, 3>(rows, x_row, x_step, g, oh, ow, out);
+    return call(grad_of<1, 5>);
   }
-  if constexpr (kGradTaps >= 12) {
-    if (count >= 12) return grad_of<12, 1>(rows, x_row, x_step, g, oh, ow, out);
-    if (count >= 8) return grad_of<8, 1>(rows, x_row, x_step, g, oh, ow, out);
+  if (taps == 3) {
+    if constexpr (kWide) {
+      // Five and six rows go as two tiles near full rate instead of a full one and a short one.
+      if (count >= 7 || count == 4) return call(grad_of<4, 3>);
+      if (count >= 3) return call(grad_of<3, 3>);
+    }
+    if (count >= 2) return call(grad_of<2, 3>);
+    return call(grad_of<1, 3>);
+  }
+  if constexpr (kWide) {
+    if (count >= 12) return call(grad_of<12, 1>);
+    if (count >= 8) return call(grad_of<8, 1>);
   } else {
-    if (count >= 6) return grad_of<6, 1>(rows, x_row, x_step, g, oh, ow, out);
+    if (count >= 6) return call(grad_of<6, 1>);
   }
-  if (count >= 4) return grad_of<4, 1>(rows, x_row, x_step, g, oh, ow, out);
-  if (count >= 2) return grad_of<2, 1>(rows, x_row, x_step, g, oh, ow, out);
-  return grad_of<1, 1>(rows, x_row, x_step, g, oh, ow, out);
+  if (count >= 4) return call(grad_of<4, 1>);
+  if (count >= 2) return call(grad_of<2, 1>);
+  return call(grad_of<1, 1>);
 }
 
 void sum_parts(const float* parts, int64_t part_stride, int64_t parts_count, int64_t count, float* out) {
@@ -437,7 +490,7 @@ float sum(const float* p, int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(acc[0], acc[1]), hn::Add(acc[2], acc[3]))));
 }
 
-constexpr ConvKernels kKernels = {kLanes, kRows, kGradTaps,
+constexpr ConvKernels kKernels = {kLanes, kRows,
                                   pack_panel, tile, kTileDirect, transpose, copy_rows, sum_pixels, grad, sum_parts,
                                   depthwise, depthwise_grad, sum};
 

@@ -39,7 +39,6 @@ struct TileOutput {
 struct ConvKernels {
   int lanes;          // floats in a vector
   int tile_rows;      // output channels of a register tile
-  int max_grad_taps;  // kernel taps of a weight-gradient tile
 
   // panel[tap][c][vector][lane], 64-byte aligned. counts gives the number of runs of each vector; null means one each (step 1
   // only). With step 2 a lane of a run is at offset + 2 * lane and its mask bit at 2 * lane.
@@ -64,10 +63,12 @@ struct ConvKernels {
   // sums[channel] += the sum of g[pixel][channel] over pixels.
   void (*sum_pixels)(const float* g, int64_t pixels, float* sums);
 
-  // Weight gradient over an oh x ow block: out[r * taps + t][channel] += sum of g[pixel][channel] * x, where x is
-  // rows[r][oy * x_row + ox * x_step + t]. Handles as many of `count` rows as fit a register tile; returns that number.
-  int64_t (*grad)(int taps, int64_t count, const float* const* rows, int64_t x_row, int64_t x_step, const float* g,
-                  int64_t oh, int64_t ow, float* out);
+  // Weight gradient over `images` blocks of oh x ow pixels: out[r * taps + t][channel] += sum of g[pixel][channel] * x, where x is
+  // rows[r][image * x_image + oy * x_row + ox * x_step + t]. taps is 1, 3 or 5. Handles as many of `count` rows as fit a register
+  // tile and returns that number.
+  int64_t (*grad)(int taps, int64_t count, const float* const* rows, int64_t x_image, int64_t x_row, int64_t x_step,
+                  const float* g, int64_t images, int64_t oh, int64_t ow, float* out);
+
   // out[column][channel..] = the sum over `parts` of parts[p][column][channel] in order; `count` floats, a multiple of lanes.
   void (*sum_parts)(const float* parts, int64_t part_stride, int64_t parts_count, int64_t count, float* out);
 
