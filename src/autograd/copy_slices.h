@@ -1,0 +1,23 @@
+// CopySlices: the history of a base tensor after one of its views was changed in place.
+#pragma once
+
+#include "autograd/node.h"
+
+namespace trt::autograd {
+
+class CopySlices final : public Node {
+ public:
+  // `fn` computed the new value of `view`; the base's old history is `base_edge`.
+  CopySlices(const Tensor& base, Edge base_edge, const Tensor& view, NodePtr fn);
+  const char* name() const override { return "CopySlices"; }
+  void apply(const GradVec& grads, GradVec& out) override;
+  void release_saved() override { fn_->release_saved(); }
+
+ private:
+  NodePtr fn_;
+  DimVector base_sizes_, base_strides_;
+  DimVector view_sizes_, view_strides_;
+  int64_t offset_;
+};
+
+}  // namespace trt::autograd

@@ -1,0 +1,307 @@
+#include "autograd/engine.h"
+
+#include <algorithm>
+
+#include "autograd/accumulate_grad.h"
+#include "gen/all_ops.h"
+
+namespace trt::autograd {
+
+namespace {
+
+struct State {
+  Node* node;
+  uint32_t waiting = 0;   // gradients still to come
+  bool needed = true;     // leads to something that was asked for
+  bool capture = false;   // a gradient arriving here was asked for by grad()
+  GradVec grads;
+};
+
+// Node -> index into a vector of states: open addressing, a few bytes per node.
+class StateMap {
+ public:
+  StateMap() : table_(64, kEmpty) {}
+  std::vector<State> states;
+
+  uint32_t* find(Node* n) {
+    for (size_t i = hash(n);; ++i) {
+      uint32_t& slot = table_[i & (table_.size() - 1)];
+      if (slot == kEmpty) return nullptr;
+      if (states[slot].node == n) return &slot;
+    }
+  }
+  // The index of n, and whether it is new.
+  std::pair<uint32_t, bool> insert(Node* n) {
+    if (uint32_t* at = find(n)) return {*at, false};
+    if ((states.size() + 1) * 2 > table_.size()) grow();
+    const auto index = static_cast<uint32_t>(states.size());
+    states.push_back({n, 0, true, false, {}});
+    place(n, index);
+    return {index, true};
+  }
+
+ private:
+  static constexpr uint32_t kEmpty = ~0u;
+  static size_t hash(Node* n) { return static_cast<size_t>((reinterpret_cast<uintptr_t>(n) >> 6) * 0x9e3779b97f4a7c15ull >> 20); }
+  void place(Node* n, uint32_t index) {
+    for (size_t i = hash(n);; ++i) {
+      uint32_t& slot = table_[i & (table_.size() - 1)];
+      if (slot == kEmpty) {
+        slot = index;
+        return;
+      }
+    }
+  }
+  void grow() {
+    table_.assign(table_.size() * 4, kEmpty);
+    for (uint32_t i = 0; i < states.size(); ++i) place(states[i].node, i);
+  }
+  std::vector<uint32_t> table_;
+};
+
+// Leaves go first: their gradient is complete and its memory can be reused.
+uint64_t priority(Node* n) { return n->edge_count() == 0 ? ~uint64_t{0} : n->sequence(); }
+
+Tensor fit_gradient(Tensor g, const InputMeta& m, const Node& to) {
+  if (!(g.sizes() == IntArrayRef(m.sizes))) {
+    bool expandable = g.dim() >= static_cast<int64_t>(m.sizes.size());
+    const size_t lead = expandable ? static_cast<size_t>(g.dim()) - m.sizes.size() : 0;
+    for (size_t i = 0; expandable && i < m.sizes.size(); ++i) expandable = m.sizes[i] == 1 || m.sizes[i] == g.sizes()[lead + i];
+    TRT_CHECK_CODE(expandable, Code::kInvalidArgument, to.name(), ": got a gradient of shape ", g.sizes(), " for an output of shape ", m.sizes);
+    g = op::sum_to_size(g, m.sizes);
+  }
+  if (g.dtype() != m.dtype) g = op::to(g, m.dtype);
+  return g;
+}
+
+void accumulate(Tensor& into, Tensor g) {
+  if (!into.defined()) {
+    into = std::move(g);
+  } else if (!grad_enabled() && into.impl()->use_count() == 1 && into.impl()->storage()->use_count() == 1 && into.dtype() == g.dtype() &&
+             into.is_contiguous()) {
+    op::add_(into, g);
+  } else {
+    into = op::add(into, g);
+  }
+}
+
+class GraphTask {
+ public:
+  GraphTask(bool retain_graph, bool create_graph) : retain_graph_(retain_graph || create_graph), create_graph_(create_graph) {}
+
+  std::vector<Tensor> run(TensorList outputs, TensorList grads, TensorList inputs, bool accumulate_inputs, bool allow_unused) {
+    GradModeGuard mode(create_graph_);
+    std::vector<Edge> roots;
+    std::vector<Tensor> root_grads;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor& out = outputs[i];
+      TRT_CHECK(out.defined(), "backward: output ", i, " is NULL");
+      Edge e = gradient_edge(out);
+      TRT_CHECK_CODE(e.node, Code::kFailedPrecondition, "backward: output ", i, " (", out, ") does not require gradients and has no grad_fn");
+      Tensor g = i < grads.size() ? grads[i] : Tensor();
+      if (!g.defined()) {
+        TRT_CHECK(out.numel() == 1, "backward: a gradient can be made up for a single element only, output ", i, " is ", out, "; give one");
+        g = op::ones_like(out);
+      } else {
+        TRT_CHECK(g.sizes() == out.sizes(), "backward: gradient ", i, " has shape ", g.sizes(), ", the output ", out.sizes());
+        if (g.dtype() != out.dtype()) g = op::to(g, out.dtype());
+      }
+      root_grads.push_back(std::move(g));
+      roots.push_back(std::move(e));
+    }
+    std::vector<Edge> targets;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      TRT_CHECK(inputs[i].defined(), "backward: input ", i, " is NULL");
+      Edge e = gradient_edge(inputs[i]);
+      TRT_CHECK_CODE(e.node, Code::kFailedPrecondition, "backward: input ", i, " (", inputs[i], ") does not require gradients");
+      targets.push_back(std::move(e));
+    }
+    collect(roots);
+    std::vector<Tensor> captured(inputs.size());
+    if (!inputs.empty()) mark_needed(targets);
+    for (size_t i = 0; i < roots.size(); ++i) {
+      State& s = map_.states[*map_.find(roots[i].node.get())];
+      accumulate(s.grads[roots[i].input], std::move(root_grads[i]));
+    }
+    for (auto& root : roots) {
+      const uint32_t index = *map_.find(root.node.get());
+      if (map_.states[index].waiting == 0) push_once(index);
+    }
+    while (!ready_.empty()) {
+      std::pop_heap(ready_.begin(), ready_.end(), Later{this});
+      const uint32_t index = ready_.back();
+      ready_.pop_back();
+      run_node(index, targets, captured);
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      TRT_CHECK_CODE(captured[i].defined() || allow_unused || accumulate_inputs, Code::kFailedPrecondition, "grad: input ", i, " (", inputs[i],
+                     ") does not reach any output; pass allow_unused to get no gradient for it");
+      if (accumulate_inputs && captured[i].defined()) accumulate_into(inputs[i], captured[i]);
+    }
+    return captured;
+  }
+
+ private:
+  struct Later {
+    GraphTask* task;
+    bool operator()(uint32_t a, uint32_t b) const {
+      const uint64_t pa = priority(task->map_.states[a].node), pb = priority(task->map_.states[b].node);
+      return pa != pb ? pa < pb : a > b;
+    }
+  };
+
+  // Reaches every node and counts the gradients it will receive.
+  void collect(const std::vector<Edge>& roots) {
+    std::vector<uint32_t> stack;
+    auto visit = [&](Node* n) {
+      const auto [index, fresh] = map_.insert(n);
+      if (fresh) {
+        map_.states[index].grads = GradVec(n->output_count());
+        stack.push_back(index);
+      }
+      return index;
+    };
+    for (const Edge& r : roots) visit(r.node.get());
+    while (!stack.empty()) {
+      Node* n = map_.states[stack.back()].node;
+      stack.pop_back();
+      for (size_t i = 0; i < n->edge_count(); ++i)
+        if (Node* next = n->edge(i).node.get()) ++map_.states[visit(next)].waiting;
+    }
+    queued_.assign(map_.states.size(), false);
+  }
+
+  // With inputs given, only nodes that lead to one of them run.
+  void mark_needed(const std::vector<Edge>& targets) {
+    for (State& s : map_.states) s.needed = false;
+    std::vector<std::vector<uint32_t>> users(map_.states.size());
+    for (uint32_t i = 0; i < map_.states.size(); ++i) {
+      Node* n = map_.states[i].node;
+      for (size_t k = 0; k < n->edge_count(); ++k)
+        if (Node* next = n->edge(k).node.get()) users[*map_.find(next)].push_back(i);
+    }
+    std::vector<uint32_t> stack;
+    for (const Edge& t : targets)
+      if (uint32_t* at = map_.find(t.node.get())) {
+        map_.states[*at].capture = true;
+        stack.push_back(*at);
+      }
+    // A node is needed when one of its edges leads to a capture; the captured node itself runs only if needed for another.
+    while (!stack.empty()) {
+      const uint32_t i = stack.back();
+      stack.pop_back();
+      for (uint32_t u : users[i])
+        if (!map_.states[u].needed) {
+          map_.states[u].needed = true;
+          stack.push_back(u);
+        }
+    }
+  }
+
+  void push_once(uint32_t index) {
+    if (queued_[index]) return;
+    queued_[index] = true;
+    ready_.push_back(index);
+    std::push_heap(ready_.begin(), ready_.end(), Later{this});
+  }
+
+  static void run_hooks(const std::vector<Node::Hook>& hooks, GradVec& grads) {
+    for (const auto& h : hooks) {
+      if (!grads[h.output].defined()) continue;
+      Tensor replaced = h.hook->call(grads[h.output]);
+      if (!replaced.defined()) continue;
+      TRT_CHECK(replaced.sizes() == grads[h.output].sizes(), "backward: a hook returned a gradient of shape ", replaced.sizes(), " instead of ",
+                grads[h.output].sizes());
+      grads[h.output] = std::move(replaced);
+    }
+  }
+
+  void run_node(uint32_t index, const std::vector<Edge>& targets, std::vector<Tensor>& captured) {
+    Node* node = map_.states[index].node;
+    GradVec grads = std::move(map_.states[index].grads);
+    bool any = false;
+    for (size_t i = 0; i < grads.size(); ++i) any |= grads[i].defined();
+    auto* leaf = node->edge_count() == 0 ? dynamic_cast<AccumulateGrad*>(node) : nullptr;
+    if (any) {
+      if (leaf) {
+        AutogradMeta* m = meta_of(leaf->leaf());
+        if (!m->leaf_hooks.empty()) {
+          std::vector<Node::Hook> hooks;
+          {
+            std::lock_guard lock(m->mutex);
+            hooks = m->leaf_hooks;
+          }
+          run_hooks(hooks, grads);
+        }
+      } else {
+        std::vector<Node::Hook> hooks;
+        if (!node->hooks.empty()) {
+          std::lock_guard lock(node->mutex());
+          hooks = node->hooks;
+        }
+        run_hooks(hooks, grads);
+        if (!node->retained.empty()) keep_retained(node, grads);
+      }
+    }
+    if (map_.states[index].capture)
+      for (size_t i = 0; i < targets.size(); ++i)
+        if (targets[i].node.get() == node) captured[i] = grads[targets[i].input];
+    GradVec out(node->edge_count());
+    if (any && map_.states[index].needed) {
+      std::lock_guard lock(node->mutex());
+      node->apply(grads, out);
+      if (!retain_graph_) node->release_saved();
+    }
+    grads = GradVec();
+    for (size_t i = 0; i < node->edge_count(); ++i) {
+      const Edge& e = node->edge(i);
+      if (!e.node) continue;
+      const uint32_t to = *map_.find(e.node.get());
+      State& s = map_.states[to];
+      if (out[i].defined() && (s.needed || s.capture))
+        accumulate(s.grads[e.input], fit_gradient(std::move(out[i]), e.node->output_meta(e.input), *node));
+      if (--s.waiting == 0) push_once(to);
+    }
+  }
+
+  static void keep_retained(Node* node, const GradVec& grads) {
+    std::lock_guard lock(node->mutex());
+    for (const auto& [output, meta] : node->retained) {
+      if (!grads[output].defined()) continue;
+      std::lock_guard meta_lock(meta->mutex);
+      meta->grad = meta->grad.defined() ? op::add(meta->grad, grads[output]) : op::clone(grads[output]);
+    }
+  }
+
+  static void accumulate_into(const Tensor& input, const Tensor& g) {
+    AutogradMeta* m = meta_of(input);
+    std::lock_guard lock(m->mutex);
+    m->grad = m->grad.defined() ? op::add(m->grad, g) : op::clone(g);
+  }
+
+  const bool retain_graph_;
+  const bool create_graph_;
+  StateMap map_;
+  std::vector<uint32_t> ready_;
+  std::vector<bool> queued_;
+};
+
+void check_counts(TensorList outputs, TensorList grads) {
+  TRT_CHECK(!outputs.empty(), "backward: no outputs given");
+  TRT_CHECK(grads.empty() || grads.size() == outputs.size(), "backward: ", outputs.size(), " outputs but ", grads.size(), " gradients");
+}
+
+}  // namespace
+
+void backward(TensorList outputs, TensorList grads, TensorList inputs, bool retain_graph, bool create_graph) {
+  check_counts(outputs, grads);
+  GraphTask(retain_graph, create_graph).run(outputs, grads, inputs, true, true);
+}
+
+std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grads, bool retain_graph, bool create_graph, bool allow_unused) {
+  check_counts(outputs, grads);
+  TRT_CHECK(!inputs.empty(), "grad: no inputs given");
+  return GraphTask(retain_graph, create_graph).run(outputs, grads, inputs, false, allow_unused);
+}
+
+}  // namespace trt::autograd

@@ -1,0 +1,21 @@
+// Helpers that gradient formulas call besides operators. Each is made of differentiable operators, so that a formula can be
+// differentiated again.
+#pragma once
+
+#include <array>
+#include <tuple>
+#include <vector>
+
+#include "ops/formula_util.h"
+
+namespace trt::formulas {
+
+Tensor as_strided_backward(const Tensor& grad, IntArrayRef input_sizes, IntArrayRef input_strides, int64_t input_offset, IntArrayRef sizes,
+                           IntArrayRef strides, std::optional<int64_t> offset);
+Tensor slice_backward(const Tensor& grad, IntArrayRef input_sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
+Tensor select_backward(const Tensor& grad, IntArrayRef input_sizes, int64_t dim, int64_t index);
+Tensor diagonal_backward(const Tensor& grad, IntArrayRef input_sizes, int64_t offset, int64_t dim1, int64_t dim2);
+Tensor unfold_backward(const Tensor& grad, IntArrayRef input_sizes, int64_t dim, int64_t size, int64_t step);
+DimVector inverse_permutation(IntArrayRef dims);
+
+}  // namespace trt::formulas

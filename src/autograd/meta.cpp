@@ -1,0 +1,143 @@
+#include "autograd/meta.h"
+
+#include <atomic>
+
+#include "autograd/accumulate_grad.h"
+#include "base/small_alloc.h"
+#include "gen/shape_ops.h"
+
+namespace trt::autograd {
+
+namespace {
+
+std::atomic<uint64_t> next_hook_id{1};
+
+// A view's history is stale when its base was changed in place since: make it anew as a strided view of the base.
+void refresh_view(const Tensor& t, AutogradMeta& m) {
+  const uint32_t version = t.impl()->storage()->version();
+  if (m.view->version == version) return;
+  const Tensor& base = m.view->base;
+  if (!requires_grad(base) || is_leaf(base)) return;
+  GradModeGuard record(true);
+  const Tensor again = op::as_strided(base, t.sizes(), t.strides(), t.storage_offset());
+  AutogradMeta* fresh = meta_of(again);
+  std::lock_guard lock(m.mutex);
+  m.grad_fn = fresh->grad_fn;
+  m.output_nr = fresh->output_nr;
+  m.requires_grad = true;
+  m.view->version = version;
+}
+
+}  // namespace
+
+void* AutogradMeta::operator new(size_t bytes) { return small_alloc(bytes); }
+void AutogradMeta::operator delete(void* p, size_t bytes) { small_free(p, bytes); }
+
+AutogradMeta::~AutogradMeta() {
+  if (retains_grad && grad_fn) {
+    std::lock_guard lock(grad_fn->mutex());
+    std::erase_if(grad_fn->retained, [&](const auto& r) { return r.second == this; });
+  }
+}
+
+AutogradMeta& ensure_meta(const Tensor& t) {
+  if (!t.impl()->autograd()) t.impl()->set_autograd(std::unique_ptr<AutogradMetaBase>(new AutogradMeta));
+  return *meta_of(t);
+}
+
+bool requires_grad(const Tensor& t) {
+  const AutogradMeta* m = meta_of(t);
+  if (!m) return false;
+  if (m->requires_grad) return true;
+  return m->view && m->view->version != t.impl()->storage()->version() && !is_leaf(m->view->base) && requires_grad(m->view->base);
+}
+
+NodePtr grad_fn(const Tensor& t) {
+  AutogradMeta* m = meta_of(t);
+  if (!m) return nullptr;
+  if (m->view) refresh_view(t, *m);
+  return m->grad_fn;
+}
+
+bool is_leaf(const Tensor& t) { return !grad_fn(t); }
+
+Edge gradient_edge(const Tensor& t) {
+  if (!t.defined()) return {};
+  AutogradMeta* m = meta_of(t);
+  if (!m) return {};
+  if (m->view) refresh_view(t, *m);
+  if (m->grad_fn) return {m->grad_fn, m->output_nr};
+  if (!m->requires_grad) return {};
+  std::lock_guard lock(m->mutex);
+  if (m->accumulator && m->accumulator->try_retain()) return {NodePtr::adopt(m->accumulator), 0};
+  auto node = NodePtr::adopt(new AccumulateGrad(t));
+  m->accumulator = node.get();
+  return {std::move(node), 0};
+}
+
+void set_requires_grad(const Tensor& t, bool required) {
+  if (!required && !t.impl()->autograd()) return;
+  TRT_CHECK_CODE(!required || is_floating(t.dtype()), Code::kInvalidArgument, "requires_grad: only floating-point tensors can require gradients, got ", t);
+  TRT_CHECK_CODE(!required || t.impl()->keys().has(Key::Autograd), Code::kFailedPrecondition,
+                 "requires_grad: a tensor made in inference mode cannot require gradients; clone it outside of inference mode");
+  AutogradMeta& m = ensure_meta(t);
+  TRT_CHECK_CODE(is_leaf(t), Code::kFailedPrecondition, "requires_grad: can be changed on leaf tensors only; use detach to get one");
+  m.requires_grad = required;
+}
+
+void retain_grad(const Tensor& t) {
+  TRT_CHECK_CODE(requires_grad(t), Code::kFailedPrecondition, "retain_grad: the tensor does not require gradients");
+  const NodePtr node = grad_fn(t);
+  AutogradMeta& m = *meta_of(t);
+  if (!node || m.retains_grad) return;
+  std::lock_guard lock(node->mutex());
+  node->retained.emplace_back(m.output_nr, &m);
+  m.retains_grad = true;
+}
+
+Tensor grad_of(const Tensor& t) {
+  AutogradMeta* m = meta_of(t);
+  if (!m) return {};
+  std::lock_guard lock(m->mutex);
+  return m->grad;
+}
+
+void set_grad(const Tensor& t, const Tensor& grad) {
+  if (!grad.defined() && !t.impl()->autograd()) return;
+  TRT_CHECK(!grad.defined() || (grad.sizes() == t.sizes() && grad.dtype() == t.dtype() && grad.device() == t.device()),
+            "set_grad: a gradient of a ", t, " must be like it, got ", grad);
+  AutogradMeta& m = ensure_meta(t);
+  std::lock_guard lock(m.mutex);
+  m.grad = grad;
+}
+
+uint64_t add_hook(const Tensor& t, intrusive_ptr<NodeHook> hook) {
+  TRT_CHECK_CODE(requires_grad(t), Code::kFailedPrecondition, "add_hook: the tensor does not require gradients");
+  const uint64_t id = next_hook_id.fetch_add(1, std::memory_order_relaxed);
+  const NodePtr node = grad_fn(t);
+  AutogradMeta& m = *meta_of(t);
+  if (node) {
+    std::lock_guard lock(node->mutex());
+    node->hooks.push_back({m.output_nr, id, std::move(hook)});
+  } else {
+    std::lock_guard lock(m.mutex);
+    m.leaf_hooks.push_back({0, id, std::move(hook)});
+  }
+  return id;
+}
+
+bool remove_hook(const Tensor& t, uint64_t id) {
+  AutogradMeta* m = meta_of(t);
+  if (!m) return false;
+  const auto same = [id](const Node::Hook& h) { return h.id == id; };
+  if (const NodePtr node = grad_fn(t)) {
+    std::lock_guard lock(node->mutex());
+    if (std::erase_if(node->hooks, same)) return true;
+  }
+  std::lock_guard lock(m->mutex);
+  return std::erase_if(m->leaf_hooks, same) != 0;
+}
+
+Tensor detach(const Tensor& t) { return alias_tensor(t, t.sizes(), t.strides(), t.storage_offset()); }
+
+}  // namespace trt::autograd

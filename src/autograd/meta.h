@@ -1,0 +1,58 @@
+// AutogradMeta: what autograd knows of one tensor.
+//
+// Note [Views and in-place]
+// A differentiable view remembers its base. An in-place change of a view rebases the base's history: base.grad_fn becomes a
+// CopySlices node that routes the gradient of the written region through the operator and the rest to the old history;
+// every other view of the base finds that the storage's version moved on since its own history was made, and makes it
+// anew as an as_strided of the base. As in PyTorch, a leaf that requires grad cannot be changed in place while grad mode is on.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "autograd/node.h"
+
+namespace trt::autograd {
+
+struct ViewInfo {
+  Tensor base;               // never itself a view
+  uint32_t version = 0;      // of the storage when grad_fn was made
+};
+
+class AutogradMeta final : public AutogradMetaBase {
+ public:
+  ~AutogradMeta() override;
+  static void* operator new(size_t bytes);
+  static void operator delete(void* p, size_t bytes);
+
+  NodePtr grad_fn;        // null on a leaf
+  uint32_t output_nr = 0;
+  Tensor grad;            // accumulated gradient of a leaf (or of a tensor with retain_grad)
+  Node* accumulator = nullptr;  // weak: the AccumulateGrad node of this leaf, if alive
+  std::unique_ptr<ViewInfo> view;
+  bool retains_grad = false;
+  std::mutex mutex;       // guards grad and accumulator
+  std::vector<Node::Hook> leaf_hooks;  // hooks on a leaf's gradient
+};
+
+inline AutogradMeta* meta_of(const Tensor& t) { return static_cast<AutogradMeta*>(t.impl()->autograd()); }
+AutogradMeta& ensure_meta(const Tensor& t);
+
+// The current history of t (made anew for a view whose base changed); null node for a tensor that needs no gradient.
+Edge gradient_edge(const Tensor& t);
+NodePtr grad_fn(const Tensor& t);
+bool requires_grad(const Tensor& t);
+bool is_leaf(const Tensor& t);
+// Throws unless t is a leaf of a floating dtype (or requires is false).
+void set_requires_grad(const Tensor& t, bool required);
+void retain_grad(const Tensor& t);
+// The accumulated gradient, or undefined.
+Tensor grad_of(const Tensor& t);
+void set_grad(const Tensor& t, const Tensor& grad);
+// A tensor hook; returns an id for remove_hook. The hook sees (and may replace) the gradient of t in every backward pass.
+uint64_t add_hook(const Tensor& t, intrusive_ptr<NodeHook> hook);
+bool remove_hook(const Tensor& t, uint64_t id);
+// A tensor on the same storage without history. Shares the version counter.
+Tensor detach(const Tensor& t);
+
+}  // namespace trt::autograd

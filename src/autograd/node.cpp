@@ -1,0 +1,66 @@
+#include "autograd/node.h"
+
+#include "autograd/meta.h"
+#include "base/small_alloc.h"
+
+namespace trt::autograd {
+
+namespace {
+
+// Younger nodes have higher numbers. Per thread: a graph is nearly always built by one thread, and the order among threads
+// only has to be some fixed one within a pass.
+constinit TRT_TLS uint64_t next_sequence = 1;
+
+// Nodes waiting to be deleted on this thread: deleting one may drop the last reference to the next, and a chain of a million
+// nodes must not recurse.
+struct Graveyard {
+  std::vector<Node*> waiting;
+};
+constinit TRT_TLS Graveyard* graveyard = nullptr;
+
+}  // namespace
+
+Node::Node() : sequence_(next_sequence++) {}
+
+void* Node::operator new(size_t bytes) { return bytes <= kMaxSmall ? small_alloc(bytes) : ::operator new(bytes); }
+void Node::operator delete(void* p, size_t bytes) {
+  if (bytes <= kMaxSmall) small_free(p, bytes);
+  else ::operator delete(p);
+}
+
+void Node::destroy(Node* self) {
+  if (graveyard) {
+    graveyard->waiting.push_back(self);
+    return;
+  }
+  Graveyard own;
+  graveyard = &own;
+  delete self;
+  while (!own.waiting.empty()) {
+    Node* n = own.waiting.back();
+    own.waiting.pop_back();
+    delete n;
+  }
+  graveyard = nullptr;
+}
+
+void Node::add_edge(Edge e) {
+  if (edge_count_ < kInlineEdges) inline_edges_[edge_count_] = std::move(e);
+  else more_edges_.push_back(std::move(e));
+  ++edge_count_;
+}
+
+void Node::add_edge(const Tensor& t) { add_edge(gradient_edge(t)); }
+
+uint32_t Node::add_output(const Tensor& t) {
+  const auto number = static_cast<uint32_t>(outputs_.size());
+  InputMeta& m = outputs_.add();
+  if (t.defined()) {
+    m.sizes.assign(t.sizes().data(), t.sizes().size());
+    m.dtype = t.dtype();
+    m.device = t.device();
+  }
+  return number;
+}
+
+}  // namespace trt::autograd

@@ -1,0 +1,137 @@
+// Nodes of the backward graph.
+//
+// A Node computes the gradients of an operator's inputs from those of its outputs. Its edges say where each input's gradient
+// goes: (node, input number). Nodes are intrusively counted; tensors hold their grad_fn, nodes hold the next nodes, so that a
+// graph lives as long as a tensor computed by it.
+//
+// Thread safety: a graph may be walked by several threads at once (retained graphs); a node's own state changes only in
+// release_saved, under the node's mutex.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/modes.h"
+#include "core/tensor.h"
+
+namespace trt::autograd {
+
+// A short list of tensors, the first few inline.
+class GradVec {
+ public:
+  static constexpr size_t kInline = 4;
+  GradVec() = default;
+  explicit GradVec(size_t n) : size_(n) {
+    if (n > kInline) heap_.resize(n);
+  }
+  size_t size() const { return size_; }
+  Tensor* data() { return size_ > kInline ? heap_.data() : inline_; }
+  const Tensor* data() const { return size_ > kInline ? heap_.data() : inline_; }
+  Tensor& operator[](size_t i) { return data()[i]; }
+  const Tensor& operator[](size_t i) const { return data()[i]; }
+
+ private:
+  size_t size_ = 0;
+  Tensor inline_[kInline];
+  std::vector<Tensor> heap_;
+};
+
+class Node;
+using NodePtr = intrusive_ptr<Node>;
+
+struct Edge {
+  NodePtr node;  // null: no gradient is wanted
+  uint32_t input = 0;
+};
+
+// What the gradient for one of a node's inputs must look like; the engine sums broadcast gradients down and casts them.
+struct InputMeta {
+  DimVector sizes;
+  DType dtype = DType::Float32;
+  Device device;
+};
+
+// Called around a node's apply by hooks of the host; may replace gradients.
+class NodeHook : public RefCounted<NodeHook> {
+ public:
+  virtual ~NodeHook() = default;
+  virtual Tensor call(const Tensor& grad) = 0;  // returns the new gradient, or undefined to keep it
+};
+
+class Node : public RefCounted<Node> {
+ public:
+  virtual ~Node() = default;
+  virtual const char* name() const = 0;
+  // grads[i]: gradient of output i, at least one defined. Fills out[k] for the edges that want one.
+  virtual void apply(const GradVec& grads, GradVec& out) = 0;
+  // Lets go of what was saved for backward.
+  virtual void release_saved() {}
+  static void destroy(Node* self);
+  static void* operator new(size_t bytes);
+  static void operator delete(void* p, size_t bytes);
+
+  uint64_t sequence() const { return sequence_; }
+  size_t edge_count() const { return edge_count_; }
+  const Edge& edge(size_t i) const { return i < kInlineEdges ? inline_edges_[i] : more_edges_[i - kInlineEdges]; }
+  bool wants(size_t i) const { return edge(i).node.get() != nullptr; }
+  bool wants_any(size_t from, size_t count) const {
+    for (size_t i = from; i < from + count; ++i)
+      if (wants(i)) return true;
+    return false;
+  }
+
+  void add_edge(Edge e);
+  // The edge along which `t` receives its gradient (none if it needs none).
+  void add_edge(const Tensor& t);
+  void add_edges(TensorList list) {
+    for (const Tensor& t : list) add_edge(t);
+  }
+  void add_no_edge() { add_edge(Edge()); }
+
+  // Registers `t` as the next output; returns its number.
+  uint32_t add_output(const Tensor& t);
+  size_t output_count() const { return outputs_.size(); }
+  const InputMeta& output_meta(size_t i) const { return outputs_[i]; }
+
+  // Hooks on the gradient of one output (tensor hooks), run in order before apply.
+  struct Hook {
+    uint32_t output;
+    uint64_t id;
+    intrusive_ptr<NodeHook> hook;
+  };
+  std::vector<Hook> hooks;
+  // retain_grad: the tensors (weakly, by address of their metadata) that want their gradient kept.
+  std::vector<std::pair<uint32_t, class AutogradMeta*>> retained;
+
+  std::mutex& mutex() { return mutex_; }
+  bool released = false;  // saved tensors were let go by a backward pass
+
+ protected:
+  Node();
+
+ private:
+  static constexpr size_t kInlineEdges = 2;
+  const uint64_t sequence_;
+  uint32_t edge_count_ = 0;
+  Edge inline_edges_[kInlineEdges];
+  std::vector<Edge> more_edges_;
+  class OutputMetas {
+   public:
+    size_t size() const { return count_; }
+    InputMeta& operator[](size_t i) { return i == 0 ? first_ : rest_[i - 1]; }
+    const InputMeta& operator[](size_t i) const { return i == 0 ? first_ : rest_[i - 1]; }
+    InputMeta& add() { return count_++ == 0 ? first_ : rest_.emplace_back(); }
+
+   private:
+    size_t count_ = 0;
+    InputMeta first_;
+    std::vector<InputMeta> rest_;
+  } outputs_;
+  std::mutex mutex_;
+  friend void collect_released_edges(Node* node, std::vector<NodePtr>& out);
+};
+
+}  // namespace trt::autograd

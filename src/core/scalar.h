@@ -1,0 +1,72 @@
+// A number without a tensor: bool, int64 or double (complex has its place in the tag). The category decides how it takes
+// part in type promotion (Note [Type promotion] in iter/promotion.h).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "core/dtype.h"
+
+namespace trt {
+
+class Scalar {
+ public:
+  enum class Kind : uint8_t { Bool = 0, Int = 1, Double = 2 };
+
+  constexpr Scalar() : kind_(Kind::Int), i_(0) {}
+  constexpr Scalar(bool v) : kind_(Kind::Bool), i_(v) {}
+  template <typename T>
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+  constexpr Scalar(T v) : kind_(Kind::Int), i_(static_cast<int64_t>(v)) {}
+  constexpr Scalar(double v) : kind_(Kind::Double), d_(v) {}
+  constexpr Scalar(float v) : kind_(Kind::Double), d_(v) {}
+  Scalar(Half v) : Scalar(static_cast<float>(v)) {}
+  Scalar(BFloat16 v) : Scalar(static_cast<float>(v)) {}
+
+  constexpr Kind kind() const { return kind_; }
+  constexpr bool is_double() const { return kind_ == Kind::Double; }
+  constexpr bool is_int() const { return kind_ == Kind::Int; }
+  constexpr bool is_bool() const { return kind_ == Kind::Bool; }
+
+  double to_double() const { return kind_ == Kind::Double ? d_ : static_cast<double>(i_); }
+  // Truncates; out of range and NaN give the smallest int64, as the hardware does.
+  int64_t to_int() const {
+    if (kind_ != Kind::Double) return i_;
+    if (!(d_ >= -9223372036854775808.0 && d_ < 9223372036854775808.0)) return std::numeric_limits<int64_t>::min();
+    return static_cast<int64_t>(d_);
+  }
+  bool to_bool() const { return kind_ == Kind::Double ? d_ != 0 : i_ != 0; }
+
+  template <typename T>
+  T to() const {
+    if constexpr (std::is_same_v<T, bool>) return to_bool();
+    else if constexpr (std::is_integral_v<T>) return static_cast<T>(to_int());
+    else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(static_cast<float>(to_double()));
+    else return static_cast<T>(to_double());
+  }
+  bool equals(double v) const { return kind_ == Kind::Double ? d_ == v : static_cast<double>(i_) == v; }
+  Scalar operator-() const { return kind_ == Kind::Double ? Scalar(-d_) : Scalar(static_cast<int64_t>(0 - static_cast<uint64_t>(i_))); }
+
+  // The dtype that a 0-d tensor made of it has, with the default dtype standing for "a floating-point number".
+  DType natural_dtype(DType default_dtype) const {
+    return kind_ == Kind::Double ? default_dtype : kind_ == Kind::Int ? DType::Int64 : DType::Bool;
+  }
+
+ private:
+  Kind kind_;
+  union {
+    int64_t i_;
+    double d_;
+  };
+};
+
+inline void append(std::string& s, const Scalar& v) {
+  if (v.is_double()) append(s, v.to_double());
+  else if (v.is_bool()) append(s, v.to_bool());
+  else append(s, v.to_int());
+}
+
+}  // namespace trt

@@ -1,0 +1,420 @@
+#include "iter/pointwise.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "core/modes.h"
+#include "iter/promotion.h"
+#include "iter/tensor_iterator.h"
+#include "kernels/cpu/convert.h"
+
+namespace trt {
+
+namespace {
+
+constexpr int64_t kBlock = 512;        // elements staged at a time; a few blocks of doubles fit the L1 cache
+constexpr int64_t kShortRun = 128;     // innermost runs shorter than this are packed several to a block
+constexpr int64_t kGrain = 32768;      // elements that a thread should get at least
+constexpr int kMaxInputs = 8;
+constexpr int kMaxScalars = 8;
+
+DType compute_type(DType t) { return t == DType::Float64 ? t : is_floating(t) ? DType::Float32 : DType::Int64; }
+int slot_of(DType compute) { return compute == DType::Float32 ? kSlotFloat : compute == DType::Float64 ? kSlotDouble : kSlotInt; }
+
+[[noreturn]] void throw_dtype(const PointwiseOp& op, DType t, ArrayRef<PointwiseInput> in) {
+  std::string args;
+  for (const auto& i : in) {
+    if (!args.empty()) args += ", ";
+    args += i.tensor ? describe(*i.tensor) : str_cat(*i.scalar);
+  }
+  throw_error(Code::kNotSupported, str_cat(op.name, ": not supported for dtype ", t, " (arguments ", args, ")"));
+}
+
+// What the dtypes say: the dtype of the kernel's operands and of the result.
+struct Types {
+  DType common;
+  DType result;
+};
+
+Types infer_types(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar> scalars) {
+  DType common;
+  if (op.promotion == Promotion::FirstInput) {
+    common = in[0].tensor->dtype();
+  } else {
+    PromotionState state;
+    for (size_t i = op.promotion == Promotion::SkipFirst ? 1 : 0; i < in.size(); ++i) {
+      if (in[i].tensor) state.add(*in[i].tensor);
+      else state.add(*in[i].scalar);
+    }
+    if (op.promote_scalars)
+      for (const Scalar& s : scalars) state.add(s);
+    common = state.result();
+  }
+  if ((op.promotion == Promotion::IntToFloat || op.promotion == Promotion::IntToFloatCompare) && !is_floating(common))
+    common = thread_state.default_dtype;
+  const uint8_t kind = is_floating(common) ? kTakesFloat : common == DType::Bool ? kTakesBool : kTakesInt;
+  if (!(op.kinds & kind)) throw_dtype(op, common, in);
+  const bool compare = op.promotion == Promotion::Compare || op.promotion == Promotion::IntToFloatCompare;
+  return {common, compare ? DType::Bool : common};
+}
+
+// One device for all; a 0-d CPU tensor may meet tensors of another device.
+Device common_device(const PointwiseOp& op, ArrayRef<PointwiseInput> in) {
+  Device device = kCPU;
+  bool found = false;
+  for (const auto& i : in) {
+    if (!i.tensor) continue;
+    const Tensor& t = *i.tensor;
+    if (t.device().is_cpu() && t.dim() == 0 && in.size() > 1) continue;
+    TRT_CHECK(!found || device == t.device(), op.name, ": arguments are on different devices, ", device, " and ", t.device());
+    device = t.device();
+    found = true;
+  }
+  return device;
+}
+
+DimVector common_shape(const PointwiseOp& op, ArrayRef<PointwiseInput> in) {
+  DimVector shape;
+  bool first = true;
+  for (const auto& i : in) {
+    if (!i.tensor) continue;
+    const auto sizes = i.tensor->sizes();
+    if (first) shape.assign(sizes.data(), sizes.size());
+    else if (!(IntArrayRef(shape) == sizes)) shape = broadcast_shapes(shape, sizes, op.name);
+    first = false;
+  }
+  return shape;
+}
+
+bool dense(const Tensor& t) {
+  // Non-overlapping and without holes: the strides, sorted, are the products of the sizes before.
+  SmallVector<int, 8> order;
+  for (int d = 0; d < t.dim(); ++d)
+    if (t.sizes()[static_cast<size_t>(d)] != 1) order.push_back(d);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return t.strides()[static_cast<size_t>(a)] < t.strides()[static_cast<size_t>(b)]; });
+  int64_t step = 1;
+  for (int d : order) {
+    if (t.strides()[static_cast<size_t>(d)] != step) return false;
+    step *= t.sizes()[static_cast<size_t>(d)];
+  }
+  return true;
+}
+
+// A result that keeps the memory order of its inputs when they agree on one.
+Tensor allocate_result(ArrayRef<PointwiseInput> in, IntArrayRef shape, DType dtype, Device device) {
+  const Tensor* model = nullptr;
+  for (const auto& i : in) {
+    if (!i.tensor || i.tensor->dim() == 0) continue;
+    if (!(i.tensor->sizes() == shape) || (model && !(model->strides() == i.tensor->strides()))) return empty_tensor(shape, dtype, device);
+    model = i.tensor;
+  }
+  if (!model || model->is_contiguous() || model->numel() == 0 || !dense(*model)) return empty_tensor(shape, dtype, device);
+  return empty_strided_tensor(shape, model->strides(), dtype, device);
+}
+
+void fill_scalars(const PointwiseOp& op, ArrayRef<Scalar> scalars, DType compute, ScalarValue* out) {
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    if (compute == DType::Float32) out[i].f = static_cast<float>(scalars[i].to_double());
+    else if (compute == DType::Float64) out[i].d = scalars[i].to_double();
+    else {
+      TRT_CHECK(!scalars[i].is_double(), op.name, ": a floating-point argument (", scalars[i], ") with integer tensors");
+      out[i].i = scalars[i].to_int();
+    }
+  }
+}
+
+int64_t last_level_cache() {
+  static const int64_t bytes = [] {
+    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return l3 > 0 ? std::min<int64_t>(l3, int64_t{64} << 20) : int64_t{32} << 20;
+  }();
+  return bytes;
+}
+
+// How one operand reaches the kernel.
+struct Stage {
+  enum class Mode : uint8_t { Direct, Constant, Convert, Gather } mode;
+  size_t item;
+  int64_t stride;          // bytes, innermost
+  cpu::ConvertFn convert;  // to (inputs) or from (output) the compute type; null where the types agree
+};
+
+struct alignas(64) Block {
+  char bytes[kBlock * 8];
+};
+
+class Driver {
+ public:
+  Driver(PointwiseFn fn, ArrayRef<PointwiseInput> in, const ScalarValue* scalars, DType compute, const Tensor& out)
+      : fn_(fn), scalars_(scalars), compute_(compute), item_(element_size(compute)), inputs_(static_cast<int>(in.size())), in_(in), out_(out) {}
+
+  void run() {
+    const Tensor* operands[kMaxInputs + 1] = {&out_};
+    int n = 1;
+    for (int i = 0; i < inputs_; ++i) {
+      index_[i] = in_[static_cast<size_t>(i)].tensor ? n : -1;
+      if (in_[static_cast<size_t>(i)].tensor) operands[n++] = in_[static_cast<size_t>(i)].tensor;
+    }
+    TensorIterator it(out_.sizes(), ArrayRef<const Tensor*>(operands, static_cast<size_t>(n)));
+    if (it.numel() == 0) return;
+    it_ = &it;
+    packed_ = it.ndim() > 1 && it.shape()[0] < kShortRun;
+    out_stage_ = stage(0, true);
+    int64_t bytes = out_.numel() * static_cast<int64_t>(out_.itemsize());
+    bool aliased = false;
+    for (int i = 0; i < inputs_; ++i) {
+      stages_[i] = index_[i] < 0 ? Stage{Stage::Mode::Constant, item_, 0, nullptr} : stage(index_[i], false);
+      if (index_[i] < 0) continue;
+      const Tensor& t = *in_[static_cast<size_t>(i)].tensor;
+      bytes += t.numel() * static_cast<int64_t>(t.itemsize());
+      aliased |= t.shares_storage(out_);
+    }
+    // A large fresh output is written around the caches: that saves reading its lines first.
+    stream_ = out_stage_.mode == Stage::Mode::Direct && !packed_ && !aliased && bytes > last_level_cache();
+    parallel_for(0, it.numel(), kGrain, [&](int64_t b, int64_t e) { range(b, e); });
+  }
+
+ private:
+  Stage stage(int operand, bool output) const {
+    const auto& o = it_->operand(operand);
+    Stage s;
+    s.item = element_size(o.dtype);
+    s.stride = it_->ndim() ? o.strides[0] : static_cast<int64_t>(s.item);
+    s.convert = o.dtype == compute_ ? nullptr : output ? cpu::store_converter(compute_, o.dtype) : cpu::load_converter(o.dtype, compute_);
+    const bool unit = s.stride == static_cast<int64_t>(s.item);
+    if (s.stride == 0 && !output && it_->numel() > 1) s.mode = Stage::Mode::Constant;
+    else if (!unit) s.mode = Stage::Mode::Gather;
+    else s.mode = s.convert ? Stage::Mode::Convert : Stage::Mode::Direct;
+    return s;
+  }
+
+  struct Scratch {
+    Block in[kMaxInputs];
+    Block raw;  // one operand before or after conversion
+    Block out;
+  };
+
+  void range(int64_t begin, int64_t end) const {
+    Scratch scratch;
+    // Numbers fill their block once for the whole range.
+    for (int i = 0; i < inputs_; ++i)
+      if (index_[i] < 0) {
+        ScalarValue v;
+        const Scalar& s = *in_[static_cast<size_t>(i)].scalar;
+        if (compute_ == DType::Float32) v.f = static_cast<float>(s.to_double());
+        else if (compute_ == DType::Float64) v.d = s.to_double();
+        else v.i = s.to_int();
+        cpu::fill(scratch.in[i].bytes, &v, item_, std::min(kBlock, end - begin));
+      }
+    if (packed_) packed_range(begin, end, scratch);
+    else it_->for_range(begin, end, [&](char* const* ptrs, int64_t n) { run_loop(ptrs, n, scratch); });
+    if (stream_) cpu::stream_fence();
+  }
+
+  // One innermost run of n elements.
+  void run_loop(char* const* ptrs, int64_t n, Scratch& scratch) const {
+    const void* in[kMaxInputs];
+    bool staged = out_stage_.mode != Stage::Mode::Direct || stream_;
+    for (int i = 0; i < inputs_; ++i) {
+      const Stage& s = stages_[i];
+      if (s.mode == Stage::Mode::Direct) {
+        in[i] = ptrs[index_[i]];
+        continue;
+      }
+      staged = true;
+      in[i] = scratch.in[i].bytes;
+      if (s.mode == Stage::Mode::Constant && index_[i] >= 0) fill_constant(s, ptrs[index_[i]], scratch.in[i].bytes, std::min(n, kBlock));
+    }
+    if (!staged) {
+      void* out = ptrs[0];
+      fn_(in, &out, n, scalars_);
+      return;
+    }
+    for (int64_t at = 0; at < n; at += kBlock) {
+      const int64_t m = std::min(kBlock, n - at);
+      for (int i = 0; i < inputs_; ++i) {
+        const Stage& s = stages_[i];
+        if (s.mode == Stage::Mode::Constant) continue;
+        const char* src = ptrs[index_[i]] + at * s.stride;
+        if (s.mode == Stage::Mode::Direct) in[i] = src;
+        else load(s, src, scratch.in[i].bytes, scratch.raw.bytes, m);
+      }
+      char* dst = ptrs[0] + at * out_stage_.stride;
+      void* out = out_stage_.mode == Stage::Mode::Direct && !stream_ ? dst : scratch.out.bytes;
+      fn_(in, &out, m, scalars_);
+      if (stream_) cpu::stream_copy(out, dst, static_cast<size_t>(m) * item_);
+      else if (out != dst) store(dst, scratch, m);
+    }
+  }
+
+  void fill_constant(const Stage& s, const char* src, char* block, int64_t n) const {
+    ScalarValue v;
+    if (s.convert) s.convert(src, &v, 1);
+    else std::memcpy(&v, src, item_);
+    cpu::fill(block, &v, item_, n);
+  }
+
+  static void load(const Stage& s, const char* src, char* block, char* raw, int64_t n) {
+    if (s.mode == Stage::Mode::Convert) {
+      s.convert(src, block, n);
+    } else if (s.convert) {
+      cpu::gather_strided(src, s.stride, raw, n, s.item);
+      s.convert(raw, block, n);
+    } else {
+      cpu::gather_strided(src, s.stride, block, n, s.item);
+    }
+  }
+
+  void store(char* dst, Scratch& scratch, int64_t n) const {
+    const Stage& s = out_stage_;
+    if (s.mode == Stage::Mode::Convert) {
+      s.convert(scratch.out.bytes, dst, n);
+    } else if (s.convert) {
+      s.convert(scratch.out.bytes, scratch.raw.bytes, n);
+      cpu::scatter_strided(scratch.raw.bytes, dst, s.stride, n, s.item);
+    } else {
+      cpu::scatter_strided(scratch.out.bytes, dst, s.stride, n, s.item);
+    }
+  }
+
+  // Short innermost runs: several of them fill a block, so that the kernel's cost is spread.
+  void packed_range(int64_t begin, int64_t end, Scratch& scratch) const {
+    struct Run {
+      char* ptr;
+      int64_t n;
+    };
+    Run runs[kBlock];
+    for (int64_t at = begin; at < end; at += kBlock) {
+      const int64_t m = std::min(kBlock, end - at);
+      int64_t filled = 0;
+      int count = 0;
+      it_->for_range(at, at + m, [&](char* const* ptrs, int64_t n) {
+        runs[count++] = {ptrs[0], n};
+        for (int i = 0; i < inputs_; ++i) {
+          if (index_[i] < 0) continue;
+          const auto& o = it_->operand(index_[i]);
+          gather_any(ptrs[index_[i]], o.strides[0], scratch.in[i].bytes + static_cast<size_t>(filled) * stages_[i].item, n, stages_[i].item);
+        }
+        filled += n;
+      });
+      const void* in[kMaxInputs];
+      for (int i = 0; i < inputs_; ++i) {
+        in[i] = scratch.in[i].bytes;
+        if (index_[i] < 0 || !stages_[i].convert) continue;
+        std::memcpy(scratch.raw.bytes, scratch.in[i].bytes, static_cast<size_t>(m) * stages_[i].item);
+        stages_[i].convert(scratch.raw.bytes, scratch.in[i].bytes, m);
+      }
+      void* out = scratch.out.bytes;
+      fn_(in, &out, m, scalars_);
+      const char* src = scratch.out.bytes;
+      if (out_stage_.convert) {
+        out_stage_.convert(scratch.out.bytes, scratch.raw.bytes, m);
+        src = scratch.raw.bytes;
+      }
+      for (int r = 0; r < count; ++r) {
+        if (out_stage_.stride == static_cast<int64_t>(out_stage_.item)) std::memcpy(runs[r].ptr, src, static_cast<size_t>(runs[r].n) * out_stage_.item);
+        else cpu::scatter_strided(src, runs[r].ptr, out_stage_.stride, runs[r].n, out_stage_.item);
+        src += static_cast<size_t>(runs[r].n) * out_stage_.item;
+      }
+    }
+  }
+
+  static void gather_any(const char* src, int64_t stride, char* dst, int64_t n, size_t item) {
+    if (stride == static_cast<int64_t>(item)) std::memcpy(dst, src, static_cast<size_t>(n) * item);
+    else if (stride == 0) cpu::fill(dst, src, item, n);
+    else cpu::gather_strided(src, stride, dst, n, item);
+  }
+
+  PointwiseFn fn_;
+  const ScalarValue* scalars_;
+  DType compute_;
+  size_t item_;
+  int inputs_;
+  ArrayRef<PointwiseInput> in_;
+  const Tensor& out_;
+  const TensorIterator* it_ = nullptr;
+  int index_[kMaxInputs];
+  Stage stages_[kMaxInputs];
+  Stage out_stage_;
+  bool packed_ = false;
+  bool stream_ = false;
+};
+
+void compute(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar> scalars, DType common, Tensor& out) {
+  TRT_INTERNAL(in.size() <= kMaxInputs && scalars.size() <= kMaxScalars);
+  const DType compute_dtype = compute_type(common);
+  PointwiseFn fn = op.cpu[slot_of(compute_dtype)].load(std::memory_order_relaxed);
+  if (common == DType::Bool && op.cpu[kSlotBool].load(std::memory_order_relaxed)) fn = op.cpu[kSlotBool].load(std::memory_order_relaxed);
+  if (!fn) throw_dtype(op, common, in);
+  ScalarValue values[kMaxScalars];
+  fill_scalars(op, scalars, compute_dtype, values);
+  Driver(fn, in, values, compute_dtype, out).run();
+}
+
+}  // namespace
+
+Tensor pointwise(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar> scalars) {
+  // The common small case: CPU tensors of one float dtype and shape, contiguous.
+  if (TRT_LIKELY(in[0].tensor != nullptr)) {
+    const Tensor& first = *in[0].tensor;
+    const DType dtype = first.dtype();
+    bool plain = (dtype == DType::Float32 || dtype == DType::Float64) && first.is_contiguous() && first.device().is_cpu() &&
+                 first.numel() <= kGrain && (op.promotion == Promotion::Default || op.promotion == Promotion::IntToFloat) &&
+                 (op.kinds & kTakesFloat);
+    const void* ptrs[kMaxInputs] = {first.data()};
+    for (size_t i = 1; plain && i < in.size(); ++i) {
+      plain = in[i].tensor && in[i].tensor->dtype() == dtype && in[i].tensor->is_contiguous() && in[i].tensor->device().is_cpu() &&
+              in[i].tensor->sizes() == first.sizes() && !in[i].tensor->impl()->is_wrapped_number();
+      if (plain) ptrs[i] = in[i].tensor->data();
+    }
+    if (plain && first.impl()->is_wrapped_number()) plain = false;
+    if (plain && !op.promote_scalars) {
+      PointwiseFn fn = op.cpu[slot_of(dtype)].load(std::memory_order_relaxed);
+      if (TRT_LIKELY(fn != nullptr)) {
+        ScalarValue values[kMaxScalars];
+        fill_scalars(op, scalars, dtype, values);
+        Tensor out = Tensor::adopt(TensorImpl::create_contiguous(
+            StorageImpl::allocate(static_cast<size_t>(first.numel()) * element_size(dtype), kCPU), dtype, first.sizes()));
+        void* dst = out.data();
+        fn(ptrs, &dst, first.numel(), values);
+        return out;
+      }
+    }
+  }
+  const Types types = infer_types(op, in, scalars);
+  const Device device = common_device(op, in);
+  const DimVector shape = common_shape(op, in);
+  Tensor out = allocate_result(in, shape, types.result, device);
+  if (!device.is_meta()) compute(op, in, scalars, types.common, out);
+  return out;
+}
+
+void resize_output(Tensor& out, IntArrayRef sizes, const char* op) {
+  if (out.sizes() == sizes) return;
+  // As PyTorch: an empty out tensor takes any shape; one with elements is replaced by fresh memory of the right shape, unless
+  // the memory is the host's.
+  TRT_CHECK(!out.impl()->storage()->is_host_memory() && !(out.impl()->autograd() && out.impl()->autograd()->is_view), op, ": out tensor of shape ",
+            out.sizes(), " cannot be resized to ", sizes, ": it is a view or the host's memory");
+  const int64_t n = checked_numel(sizes, out.dtype());
+  auto storage = StorageImpl::allocate(static_cast<size_t>(n) * out.itemsize(), out.device());
+  out.impl()->set_storage(std::move(storage), out.dtype(), sizes, contiguous_strides(sizes), 0);
+}
+
+void pointwise_into(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar> scalars, Tensor& out, bool resize) {
+  const Types types = infer_types(op, in, scalars);
+  const Device device = common_device(op, in);
+  const DimVector shape = common_shape(op, in);
+  TRT_CHECK(can_cast(types.result, out.dtype()), op.name, ": a result of dtype ", types.result, " cannot be written into a tensor of dtype ", out.dtype());
+  TRT_CHECK(out.device() == device || (out.device().is_cpu() && device.is_cpu()), op.name, ": the output is on ", out.device(), ", the arguments on ", device);
+  if (resize) resize_output(out, shape, op.name);
+  else
+    TRT_CHECK(out.sizes() == IntArrayRef(shape), op.name, ": the output of shape ", out.sizes(), " does not have the broadcast shape ", IntArrayRef(shape));
+  check_no_internal_overlap(out, op.name);
+  for (const auto& i : in)
+    if (i.tensor) check_no_partial_overlap(out, *i.tensor, op.name);
+  if (!device.is_meta()) compute(op, in, scalars, types.common, out);
+  out.impl()->storage()->bump_version();
+}
+
+}  // namespace trt

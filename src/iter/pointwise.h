@@ -1,0 +1,61 @@
+// Pointwise operators: one description per operator, one driver for all of them.
+//
+// Note [Pointwise kernels]
+// A pointwise operator is an expression, compiled once per compute type (float, double, int64) over contiguous arrays. The driver
+// brings every operand into that form: where an operand already is a contiguous array of the compute type the kernel
+// runs on it directly; otherwise blocks of it are gathered and converted into a scratch block in the first-level cache
+// (other dtypes, strides, broadcasting, numbers), and results are converted back. So 16-bit floats compute in float32,
+// integers and bool in int64 (wrapping on the way back, which gives the same bits as arithmetic in their own width),
+// and mixed dtypes need no copies in memory.
+#pragma once
+
+#include <atomic>
+
+#include "core/tensor.h"
+#include "kernels/cpu/pointwise_table.h"
+
+namespace trt {
+
+enum class Promotion : uint8_t {
+  Default,     // compute and return the promoted dtype
+  IntToFloat,  // integers become the default floating dtype
+  Compare,     // compute in the promoted dtype, return bool
+  IntToFloatCompare,  // as IntToFloat, return bool
+  FirstInput,  // compute in and return the dtype of the first input, whatever the others are
+  SkipFirst,   // the first input is a condition: converted to the compute type, no part in promotion (where)
+};
+
+// Which kinds of compute dtype the operator takes.
+enum PointwiseKinds : uint8_t { kTakesFloat = 1, kTakesInt = 2, kTakesBool = 4 };
+
+struct PointwiseOp {
+  const char* name;
+  uint8_t inputs;
+  uint8_t scalars;
+  Promotion promotion;
+  uint8_t kinds;
+  bool promote_scalars;  // Scalar arguments take part in promotion as numbers
+  // Registered by each backend: [float, double, int64]; bool has a slot of its own where its expression differs.
+  std::atomic<PointwiseFn> cpu[4] = {};
+};
+inline void set_row(PointwiseOp& op, const PointwiseRow& row) {
+  for (int i = 0; i < 4; ++i) op.cpu[i].store(row.slots[i], std::memory_order_relaxed);
+}
+
+struct PointwiseInput {
+  PointwiseInput(const Tensor& t) : tensor(&t) {}
+  PointwiseInput(const Scalar& s) : scalar(&s) {}
+  const Tensor* tensor = nullptr;
+  const Scalar* scalar = nullptr;
+};
+
+// Computes into a new tensor (on Meta: shape and dtype only).
+Tensor pointwise(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar> scalars);
+// Computes into `out`: an in-place call (in[0] is out) or an out variant (resize = true: an out tensor of another shape is
+// resized, as PyTorch does). Raises the version of out.
+void pointwise_into(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar> scalars, Tensor& out, bool resize);
+
+// Gives an out tensor the wanted shape: unchanged if it has it, resized if it may be, else kInvalidArgument.
+void resize_output(Tensor& out, IntArrayRef sizes, const char* op);
+
+}  // namespace trt

@@ -1,0 +1,49 @@
+#include "ops/backend_util.h"
+
+#include "iter/copy.h"
+#include "iter/pointwise.h"
+#include "iter/promotion.h"
+
+namespace trt {
+
+void copy_values(Tensor& dst, const Tensor& src) {
+  if (!dst.is_meta()) copy_tensor(dst, src);
+}
+
+void check_inplace_result(const Tensor& self, const TensorSpec& spec, const char* op) {
+  TRT_CHECK(self.sizes() == IntArrayRef(spec.sizes), op, ": the result has shape ", spec.sizes, ", the tensor ", self.sizes());
+  TRT_CHECK(can_cast(spec.dtype, self.dtype()), op, ": a result of dtype ", spec.dtype, " cannot be written into a tensor of dtype ", self.dtype());
+  check_no_internal_overlap(self, op);
+}
+
+void store_inplace(Tensor& self, const Tensor& result, const char* op) {
+  check_inplace_result(self, TensorSpec(result.sizes(), result.dtype(), result.device()), op);
+  copy_values(self, result);
+  self.impl()->storage()->bump_version();
+}
+
+void store_out(Tensor& out, const Tensor& result, const char* op) {
+  TRT_CHECK(can_cast(result.dtype(), out.dtype()), op, ": a result of dtype ", result.dtype(), " cannot be written into an out tensor of dtype ", out.dtype());
+  TRT_CHECK(out.device() == result.device(), op, ": the result is on ", result.device(), ", the out tensor on ", out.device());
+  resize_output(out, result.sizes(), op);
+  check_no_internal_overlap(out, op);
+  copy_values(out, result);
+  out.impl()->storage()->bump_version();
+}
+
+OutWriter::OutWriter(const TensorSpec& spec, Tensor& out, std::initializer_list<const Tensor*> inputs, const char* op) : out_(out) {
+  TRT_CHECK(out.device() == spec.device, op, ": the result is on ", spec.device, ", the out tensor on ", out.device());
+  TRT_CHECK(can_cast(spec.dtype, out.dtype()), op, ": a result of dtype ", spec.dtype, " cannot be written into an out tensor of dtype ", out.dtype());
+  resize_output(out, spec.sizes, op);
+  check_no_internal_overlap(out, op);
+  bool direct = out.is_contiguous() && out.dtype() == spec.dtype;
+  for (const Tensor* t : inputs) direct &= !t->defined() || !may_overlap(out, *t);
+  if (!direct) temporary_ = spec.allocate();
+}
+
+void OutWriter::finish() {
+  if (temporary_.defined()) copy_values(out_, temporary_);
+  out_.impl()->storage()->bump_version();
+}
+
+}  // namespace trt

@@ -1,0 +1,207 @@
+// Creation of tensors, copies and fills.
+#include <cmath>
+
+#include "core/modes.h"
+#include "gen/factory_native.h"
+#include "gen/factory_ops.h"
+#include "iter/copy.h"
+#include "iter/promotion.h"
+#include "iter/tensor_iterator.h"
+
+namespace trt {
+
+namespace {
+
+// Writes f(i) for element i of a fresh contiguous tensor; f works in double or int64, as the dtype asks.
+template <typename F>
+void fill_by_index(Tensor& t, F&& f) {
+  if (t.is_meta()) return;
+  dispatch_dtype(t.dtype(), "fill", [&]<typename T>() {
+    T* p = t.data_ptr<T>();
+    parallel_for(0, t.numel(), 32768, [&](int64_t b, int64_t e) {
+      for (int64_t i = b; i < e; ++i) p[i] = f.template operator()<T>(i);
+    });
+  });
+}
+
+}  // namespace
+
+namespace native {
+
+Tensor empty(IntArrayRef size, std::optional<DType> dtype, std::optional<Device> device) {
+  return empty_tensor(size, dtype.value_or(thread_state.default_dtype), device.value_or(kCPU));
+}
+
+Tensor empty_strided(IntArrayRef size, IntArrayRef stride, std::optional<DType> dtype, std::optional<Device> device) {
+  return empty_strided_tensor(size, stride, dtype.value_or(thread_state.default_dtype), device.value_or(kCPU));
+}
+
+Tensor full(IntArrayRef size, const Scalar& fill_value, std::optional<DType> dtype, std::optional<Device> device) {
+  Tensor t = empty_tensor(size, dtype.value_or(fill_value.natural_dtype(thread_state.default_dtype)), device.value_or(kCPU));
+  if (t.device().is_cpu()) fill_tensor(t, fill_value);
+  else op::fill_(t, fill_value);
+  return t;
+}
+
+Tensor zeros(IntArrayRef size, std::optional<DType> dtype, std::optional<Device> device) {
+  return full(size, 0, dtype.value_or(thread_state.default_dtype), device);
+}
+
+Tensor scalar_tensor(const Scalar& s, std::optional<DType> dtype, std::optional<Device> device) { return full({}, s, dtype, device); }
+
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, std::optional<Device> device) {
+  const bool integral = !start.is_double() && !end.is_double() && !step.is_double();
+  const DType type = dtype.value_or(integral ? DType::Int64 : thread_state.default_dtype);
+  const double s = start.to_double(), e = end.to_double(), d = step.to_double();
+  TRT_CHECK(d != 0 && !std::isnan(d), "arange: step must not be zero, got ", step);
+  TRT_CHECK(std::isfinite(s) && std::isfinite(e), "arange: bounds must be finite, got ", start, " and ", end);
+  TRT_CHECK((d > 0) == (e >= s) || e == s, "arange: a step of ", step, " does not lead from ", start, " to ", end);
+  double count;
+  if (integral) {
+    // Exact for numbers that a double cannot hold.
+    const __int128 span = static_cast<__int128>(end.to_int()) - start.to_int(), by = step.to_int();
+    count = static_cast<double>((span + by + (by > 0 ? -1 : 1)) / by);
+  } else {
+    count = std::ceil((e - s) / d);
+  }
+  TRT_CHECK(count >= 0 && count < 9.2e18, "arange: from ", start, " to ", end, " by ", step, " has too many elements");
+  Tensor t = empty_tensor({static_cast<int64_t>(count)}, type, device.value_or(kCPU));
+  const int64_t si = start.to_int(), di = step.to_int();
+  fill_by_index(t, [&]<typename T>(int64_t i) {
+    if constexpr (std::is_integral_v<T>) {
+      if (integral) return static_cast<T>(static_cast<uint64_t>(si) + static_cast<uint64_t>(di) * static_cast<uint64_t>(i));
+      return Scalar(s + d * static_cast<double>(i)).to<T>();
+    } else {
+      return static_cast<T>(static_cast<opmath_t<T>>(s + d * static_cast<double>(i)));
+    }
+  });
+  return t;
+}
+
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype, std::optional<Device> device) {
+  TRT_CHECK(steps >= 0, "linspace: steps must not be negative, got ", steps);
+  Tensor t = empty_tensor({steps}, dtype.value_or(thread_state.default_dtype), device.value_or(kCPU));
+  const double s = start.to_double(), e = end.to_double();
+  const double d = steps > 1 ? (e - s) / static_cast<double>(steps - 1) : 0;
+  fill_by_index(t, [&]<typename T>(int64_t i) {
+    // From both ends, so that the last number is exactly `end`.
+    const double v = i < steps / 2 || steps == 1 ? s + d * static_cast<double>(i) : e - d * static_cast<double>(steps - 1 - i);
+    if constexpr (std::is_integral_v<T>) return Scalar(v).to<T>();
+    else return static_cast<T>(static_cast<opmath_t<T>>(v));
+  });
+  return t;
+}
+
+Tensor eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype, std::optional<Device> device) {
+  const int64_t cols = m.value_or(n);
+  TRT_CHECK(n >= 0 && cols >= 0, "eye: sizes must not be negative, got ", n, " and ", cols);
+  Tensor t = empty_tensor({n, cols}, dtype.value_or(thread_state.default_dtype), device.value_or(kCPU));
+  if (t.is_meta()) return t;
+  fill_tensor(t, 0);
+  Tensor diagonal = alias_tensor(t, {std::min(n, cols)}, {cols + 1}, 0);
+  fill_tensor(diagonal, 1);
+  return t;
+}
+
+Tensor clone(const Tensor& self) {
+  Tensor out;
+  if (!self.is_contiguous() && self.numel() > 0) {
+    // A permuted but dense tensor keeps its order; anything else becomes contiguous.
+    DimVector order(self.sizes().size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+    const auto strides = self.strides();
+    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return strides[static_cast<size_t>(a)] < strides[static_cast<size_t>(b)]; });
+    int64_t step = 1;
+    bool dense = true;
+    for (int64_t d : order) {
+      const int64_t size = self.sizes()[static_cast<size_t>(d)];
+      if (size != 1 && strides[static_cast<size_t>(d)] != step) dense = false;
+      step *= size;
+    }
+    if (dense) out = empty_strided_tensor(self.sizes(), strides, self.dtype(), self.device());
+  }
+  if (!out.defined()) out = empty_like_tensor(self);
+  if (!self.is_meta()) copy_tensor(out, self);
+  return out;
+}
+
+Tensor& copy_(Tensor& self, const Tensor& src) {
+  TRT_CHECK(broadcast_shapes(self.sizes(), src.sizes(), "copy_") == DimVector(self.sizes().data(), self.sizes().size()), "copy_: source of shape ",
+            src.sizes(), " does not broadcast to ", self.sizes());
+  TRT_CHECK_CODE(src.device() == self.device(), Code::kNotSupported, "copy_: no copy from ", src.device(), " to ", self.device());
+  check_no_internal_overlap(self, "copy_");
+  copy_tensor(self, src);
+  self.impl()->storage()->bump_version();
+  return self;
+}
+
+Tensor& fill_(Tensor& self, const Scalar& value) {
+  check_no_internal_overlap(self, "fill_");
+  fill_tensor(self, value);
+  self.impl()->storage()->bump_version();
+  return self;
+}
+
+Tensor& zero_(Tensor& self) { return fill_(self, 0); }
+
+Tensor to_copy(const Tensor& self, DType dtype, Device device) {
+  TRT_CHECK_CODE(device == self.device() || device.is_meta(), Code::kNotSupported, "to: no copy from ", self.device(), " to ", device);
+  Tensor out = empty_tensor(self.sizes(), dtype, device);
+  if (!out.is_meta()) copy_tensor(out, self);
+  return out;
+}
+
+Tensor copy_contiguous(const Tensor& self) {
+  Tensor out = empty_like_tensor(self);
+  if (!self.is_meta()) copy_tensor(out, self);
+  return out;
+}
+
+}  // namespace native
+
+namespace meta {
+
+Tensor copy_contiguous(const Tensor& self) { return native::copy_contiguous(self); }
+
+Tensor clone(const Tensor& self) { return native::clone(self); }
+Tensor& copy_(Tensor& self, const Tensor& src) {
+  TRT_CHECK(broadcast_shapes(self.sizes(), src.sizes(), "copy_") == DimVector(self.sizes().data(), self.sizes().size()), "copy_: source of shape ",
+            src.sizes(), " does not broadcast to ", self.sizes());
+  check_no_internal_overlap(self, "copy_");
+  self.impl()->storage()->bump_version();
+  return self;
+}
+Tensor& fill_(Tensor& self, const Scalar&) {
+  check_no_internal_overlap(self, "fill_");
+  self.impl()->storage()->bump_version();
+  return self;
+}
+Tensor& zero_(Tensor& self) { return fill_(self, 0); }
+Tensor to_copy(const Tensor& self, DType dtype, Device device) {
+  TRT_CHECK_CODE(device.is_meta(), Code::kNotSupported, "to: a meta tensor has no data to copy to ", device);
+  return empty_tensor(self.sizes(), dtype, device);
+}
+
+}  // namespace meta
+
+namespace composite {
+
+Tensor to(const Tensor& self, DType dtype) {
+  if (self.dtype() == dtype) return self;
+  return op::to_copy(self, dtype, self.device());
+}
+
+Tensor to_device(const Tensor& self, Device device, std::optional<DType> dtype) {
+  const DType type = dtype.value_or(self.dtype());
+  if (self.dtype() == type && self.device() == device) return self;
+  return op::to_copy(self, type, device);
+}
+
+Tensor contiguous(const Tensor& self) {
+  if (self.is_contiguous()) return self;
+  return op::copy_contiguous(self);
+}
+
+}  // namespace composite
+
+}  // namespace trt
