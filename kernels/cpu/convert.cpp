@@ -7,8 +7,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/convert.cpp"
-#include "hwy/foreach_target.h"
 #include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 #ifndef TRT_KERNELS_CPU_CONVERT_ONCE
@@ -55,8 +55,10 @@ HWY_INLINE To convert_one(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if constexpr (std::is_same_v<To, uint8_t> || sizeof(To) == 8) return static_cast<To>(to_int<int64_t>(x));
-    else return static_cast<To>(to_int<int32_t>(x));
+    if constexpr (std::is_same_v<To, uint8_t> || sizeof(To) == 8)
+      return static_cast<To>(to_int<int64_t>(x));
+    else
+      return static_cast<To>(to_int<int32_t>(x));
   } else {
     return static_cast<To>(x);
   }
@@ -71,8 +73,10 @@ void convert_loop(const void* src, void* dst, int64_t n) {
   const auto* s = static_cast<const Stored<From>*>(src);
   auto* d = static_cast<Stored<To>*>(dst);
   const auto one = [](Stored<From> x) -> Stored<To> {
-    if constexpr (std::is_same_v<From, bool>) return static_cast<Stored<To>>(x != 0);
-    else return convert_one<To>(x);
+    if constexpr (std::is_same_v<From, bool>)
+      return static_cast<Stored<To>>(x != 0);
+    else
+      return convert_one<To>(x);
   };
   int64_t i = 0;
   for (; i + kBlock <= n; i += kBlock) {
@@ -99,8 +103,7 @@ void half_to_float(const void* src, void* dst, int64_t n) {
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
   const hn::RebindToUnsigned<decltype(dh)> du;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
-  for (; i + lanes <= n; i += lanes)
-    hn::StoreU(hn::PromoteTo(df, hn::BitCast(dh, hn::LoadU(du, s + i))), df, d + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::PromoteTo(df, hn::BitCast(dh, hn::LoadU(du, s + i))), df, d + i);
 #endif
   for (; i < n; ++i) d[i] = half_bits_to_float(s[i]);
 }
@@ -114,8 +117,7 @@ void float_to_half(const void* src, void* dst, int64_t n) {
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
   const hn::RebindToUnsigned<decltype(dh)> du;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
-  for (; i + lanes <= n; i += lanes)
-    hn::StoreU(hn::BitCast(du, hn::DemoteTo(dh, hn::LoadU(df, s + i))), du, d + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::BitCast(du, hn::DemoteTo(dh, hn::LoadU(df, s + i))), du, d + i);
 #endif
   for (; i < n; ++i) d[i] = float_to_half_bits(s[i]);
 }
@@ -236,41 +238,62 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const uint8_t* p, int64_t step) {
   }
 }
 
-// One vector's worth of rows by one 16-byte block of columns: full vectors of dst.
-// Perfect-shuffle stages (interleave vector i with vector i + half) transpose within 128-bit blocks; the blocks were loaded
-// from the rows that belong there.
+// How many 16-byte blocks of columns a tile has: a whole cache line of each source row where the registers suffice, so
+// that no line is visited twice. (Rows a power of two apart fall into the same cache set and evict each other.)
+template <typename T>
+constexpr int tile_blocks() {
+#if HWY_TARGET == HWY_AVX3
+  return sizeof(T) >= 4 ? 4 : static_cast<int>(sizeof(T));
+#else
+  return 1;
+#endif
+}
+
+// One vector's worth of rows by tile_blocks() blocks of columns: full vectors of dst.
+// Perfect-shuffle stages (interleave vector i with vector i + half) transpose within 128-bit blocks; the blocks were
+// loaded from the rows that belong there.
 template <typename T, bool kStream>
 HWY_INLINE void transpose_tile(const uint8_t* src, uint8_t* dst, int64_t ss, int64_t ds) {
   const hn::ScalableTag<T> d;
-  constexpr int kPerBlock = 16 / sizeof(T);
-  hn::Vec<decltype(d)> a[kPerBlock], b[kPerBlock];
+  constexpr int kPerBlock = 16 / sizeof(T), kBlocks = tile_blocks<T>();
+  hn::Vec<decltype(d)> a[kBlocks][kPerBlock], b[kPerBlock];
 #pragma GCC unroll 16
-  for (int i = 0; i < kPerBlock; ++i) a[i] = load_blocks(d, src + i * ss, kPerBlock * ss);
+  for (int i = 0; i < kPerBlock; ++i)
 #pragma GCC unroll 4
-  for (int stage = 1; stage < kPerBlock; stage *= 2) {
+    for (int g = 0; g < kBlocks; ++g) a[g][i] = load_blocks(d, src + i * ss + g * 16, kPerBlock * ss);
+#pragma GCC unroll 4
+  for (int g = 0; g < kBlocks; ++g) {
+#pragma GCC unroll 4
+    for (int stage = 1; stage < kPerBlock; stage *= 2) {
 #pragma GCC unroll 16
-    for (int i = 0; i < kPerBlock / 2; ++i) {
-      b[2 * i] = hn::InterleaveLower(d, a[i], a[i + kPerBlock / 2]);
-      b[2 * i + 1] = hn::InterleaveUpper(d, a[i], a[i + kPerBlock / 2]);
+      for (int i = 0; i < kPerBlock / 2; ++i) {
+        b[2 * i] = hn::InterleaveLower(d, a[g][i], a[g][i + kPerBlock / 2]);
+        b[2 * i + 1] = hn::InterleaveUpper(d, a[g][i], a[g][i + kPerBlock / 2]);
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < kPerBlock; ++i) a[g][i] = b[i];
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < kPerBlock; ++i) a[i] = b[i];
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < kPerBlock; ++i) {
-    T* p = reinterpret_cast<T*>(dst + i * ds);
-    if constexpr (kStream) hn::Stream(a[i], d, p);
-    else hn::StoreU(a[i], d, p);
+    for (int i = 0; i < kPerBlock; ++i) {
+      T* p = reinterpret_cast<T*>(dst + (g * kPerBlock + i) * ds);
+      if constexpr (kStream)
+        hn::Stream(a[g][i], d, p);
+      else
+        hn::StoreU(a[g][i], d, p);
+    }
   }
 }
 
 template <typename T, bool kStream>
 void transpose_body(const uint8_t* src, uint8_t* dst, int64_t rows, int64_t cols, int64_t ss, int64_t ds) {
-  constexpr int64_t kSize = sizeof(T), kPerBlock = 16 / kSize;
+  constexpr int64_t kSize = sizeof(T), kTileCols = tile_blocks<T>() * 16 / kSize;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  for (int64_t r = 0; r < rows; r += lanes)
-    for (int64_t c = 0; c < cols; c += kPerBlock)
-      transpose_tile<T, kStream>(src + r * ss + c * kSize, dst + c * ds + r * kSize, ss, ds);
+  // Bands of four cache lines of dst: single lines a large power of two apart would all go to one bank of memory.
+  constexpr int64_t kBand = 256 / kSize;
+  for (int64_t rb = 0; rb < rows; rb += kBand)
+    for (int64_t c = 0; c < cols; c += kTileCols)
+      for (int64_t r = rb; r < rows && r < rb + kBand; r += lanes)
+        transpose_tile<T, kStream>(src + r * ss + c * kSize, dst + c * ds + r * kSize, ss, ds);
 }
 #endif
 
@@ -280,13 +303,15 @@ void transpose_impl(const void* src, void* dst, int64_t rows, int64_t cols, int6
   auto* d = static_cast<uint8_t*>(dst);
   int64_t full_rows = 0, full_cols = 0;
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  constexpr int64_t kPerBlock = 16 / sizeof(T);
+  constexpr int64_t kTileCols = tile_blocks<T>() * 16 / sizeof(T);
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
   full_rows = rows - rows % lanes;
-  full_cols = cols - cols % kPerBlock;
+  full_cols = cols - cols % kTileCols;
   const bool aligned = (reinterpret_cast<uintptr_t>(d) | static_cast<uintptr_t>(ds)) % 64 == 0;
-  if (stream && aligned) transpose_body<T, true>(s, d, full_rows, full_cols, ss, ds);
-  else transpose_body<T, false>(s, d, full_rows, full_cols, ss, ds);
+  if (stream && aligned)
+    transpose_body<T, true>(s, d, full_rows, full_cols, ss, ds);
+  else
+    transpose_body<T, false>(s, d, full_rows, full_cols, ss, ds);
 #else
   (void)stream;
 #endif
@@ -362,10 +387,14 @@ const ConvertTable& table() { return *HWY_DYNAMIC_DISPATCH(convert_table)(); }
 
 int compute_index(DType t) {
   switch (t) {
-    case DType::Float32: return 0;
-    case DType::Float64: return 1;
-    case DType::Int64: return 2;
-    default: return -1;
+    case DType::Float32:
+      return 0;
+    case DType::Float64:
+      return 1;
+    case DType::Int64:
+      return 2;
+    default:
+      return -1;
   }
 }
 
@@ -423,12 +452,18 @@ void gather_strided(const void* src, int64_t stride_bytes, void* dst, int64_t n,
   const auto* s = static_cast<const uint8_t*>(src);
   auto* d = static_cast<uint8_t*>(dst);
   switch (elem_size) {
-    case 1: return gather<1>(s, stride_bytes, d, n);
-    case 2: return gather<2>(s, stride_bytes, d, n);
-    case 4: return gather<4>(s, stride_bytes, d, n);
-    case 8: return gather<8>(s, stride_bytes, d, n);
-    case 16: return gather<16>(s, stride_bytes, d, n);
-    default: TRT_INTERNAL(false, "element size ", elem_size);
+    case 1:
+      return gather<1>(s, stride_bytes, d, n);
+    case 2:
+      return gather<2>(s, stride_bytes, d, n);
+    case 4:
+      return gather<4>(s, stride_bytes, d, n);
+    case 8:
+      return gather<8>(s, stride_bytes, d, n);
+    case 16:
+      return gather<16>(s, stride_bytes, d, n);
+    default:
+      TRT_INTERNAL(false, "element size ", elem_size);
   }
 }
 
@@ -436,12 +471,18 @@ void scatter_strided(const void* src, void* dst, int64_t stride_bytes, int64_t n
   const auto* s = static_cast<const uint8_t*>(src);
   auto* d = static_cast<uint8_t*>(dst);
   switch (elem_size) {
-    case 1: return scatter<1>(s, d, stride_bytes, n);
-    case 2: return scatter<2>(s, d, stride_bytes, n);
-    case 4: return scatter<4>(s, d, stride_bytes, n);
-    case 8: return scatter<8>(s, d, stride_bytes, n);
-    case 16: return scatter<16>(s, d, stride_bytes, n);
-    default: TRT_INTERNAL(false, "element size ", elem_size);
+    case 1:
+      return scatter<1>(s, d, stride_bytes, n);
+    case 2:
+      return scatter<2>(s, d, stride_bytes, n);
+    case 4:
+      return scatter<4>(s, d, stride_bytes, n);
+    case 8:
+      return scatter<8>(s, d, stride_bytes, n);
+    case 16:
+      return scatter<16>(s, d, stride_bytes, n);
+    default:
+      TRT_INTERNAL(false, "element size ", elem_size);
   }
 }
 

@@ -5,7 +5,8 @@
 // Note [Conversion rules]
 // Kernels compute in float, double or int64_t. Conversions give what PyTorch gives on x86:
 //   to Bool             x != 0 (true for NaN)
-//   float to integer    truncation; what does not fit is the smallest int32 (for Int32), the smallest int64 (for Int64), and
+//   float to integer    truncation; what does not fit is the smallest int32 (for Int32), the smallest int64 (for
+//   Int64), and
 //                       for UInt8 the low byte of the int64, for Int8 and Int16 the low bits of the int32
 //   integer to integer  the low bits
 //   to a smaller float  round to nearest even; Float16 and BFloat16 are reached through float
@@ -21,8 +22,8 @@ namespace trt::cpu {
 // Converts n contiguous elements. dst may be src when the element sizes are equal.
 using ConvertFn = void (*)(const void* src, void* dst, int64_t n);
 
-// From any dtype to a compute type (Float32, Float64 or Int64), and back. Same-type entries copy. Chosen once per call of
-// a kernel; the pointers are valid forever.
+// From any dtype to a compute type (Float32, Float64 or Int64), and back. Same-type entries copy. Chosen once per call
+// of a kernel; the pointers are valid forever.
 ConvertFn load_converter(DType from, DType compute);
 ConvertFn store_converter(DType compute, DType to);
 
@@ -41,8 +42,9 @@ void fill(void* dst, const void* value, size_t elem_size, int64_t n);
 void stream_copy(const void* src, void* dst, size_t bytes);
 void stream_fence();
 
-// dst[c][r] = src[r][c] for r < rows, c < cols; elements of 1, 2, 4 or 8 bytes, contiguous within the rows of both sides.
-// With `stream`, whole cache lines of dst bypass the caches as in stream_copy (stream_fence() included in the contract).
+// dst[c][r] = src[r][c] for r < rows, c < cols; elements of 1, 2, 4 or 8 bytes, contiguous within the rows of both
+// sides. With `stream`, whole cache lines of dst bypass the caches as in stream_copy (stream_fence() included in the
+// contract).
 void transpose_copy(const void* src, void* dst, int64_t rows, int64_t cols, int64_t src_row_stride_bytes,
                     int64_t dst_row_stride_bytes, size_t elem_size, bool stream = false);
 

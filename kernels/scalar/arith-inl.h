@@ -36,8 +36,10 @@ HWY_INLINE hn::Mask<D> lt(D, V a, V b) {
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> le(D, V a, V b) {
-  if constexpr (kIsInt<D>) return hn::Not(hn::Gt(a, b));
-  else return hn::Le(a, b);
+  if constexpr (kIsInt<D>)
+    return hn::Not(hn::Gt(a, b));
+  else
+    return hn::Le(a, b);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> gt(D, V a, V b) {
@@ -45,8 +47,10 @@ HWY_INLINE hn::Mask<D> gt(D, V a, V b) {
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> ge(D, V a, V b) {
-  if constexpr (kIsInt<D>) return hn::Not(hn::Lt(a, b));
-  else return hn::Ge(a, b);
+  if constexpr (kIsInt<D>)
+    return hn::Not(hn::Lt(a, b));
+  else
+    return hn::Ge(a, b);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> eq(D, V a, V b) {
@@ -59,18 +63,24 @@ HWY_INLINE hn::Mask<D> ne(D, V a, V b) {
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> isnan(D, V x) {
-  if constexpr (kIsInt<D>) return hn::Lt(x, x);
-  else return hn::IsNaN(x);
+  if constexpr (kIsInt<D>)
+    return hn::Lt(x, x);
+  else
+    return hn::IsNaN(x);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> isinf(D d, V x) {
-  if constexpr (kIsInt<D>) return hn::Lt(x, x);
-  else return hn::Eq(hn::Abs(x), constant_inf(d));
+  if constexpr (kIsInt<D>)
+    return hn::Lt(x, x);
+  else
+    return hn::Eq(hn::Abs(x), constant_inf(d));
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Mask<D> isfinite(D d, V x) {
-  if constexpr (kIsInt<D>) return hn::Eq(x, x);
-  else return hn::Lt(hn::Abs(x), constant_inf(d));
+  if constexpr (kIsInt<D>)
+    return hn::Eq(x, x);
+  else
+    return hn::Lt(hn::Abs(x), constant_inf(d));
 }
 // The sign bit: true for -0.0 and for NaNs that have it.
 template <class D, class V = hn::Vec<D>>
@@ -119,35 +129,52 @@ namespace detail {
 template <class D, class F>
 HWY_INLINE hn::Vec<D> round_lanes(D d, F f, hn::Vec<D> x) {
   using T = hn::TFromD<D>;
-  return per_lane(d, [f](T v) { return static_cast<T>(f(v)); }, x);
+  return per_lane(
+      d, [f](T v) { return static_cast<T>(f(v)); }, x);
 }
 
 }  // namespace detail
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V floor(D d, V x) {
-  if constexpr (kIsInt<D>) return x;
-  else if constexpr (TRT_PRIM_VECTOR) return hn::Floor(x);
-  else return detail::round_lanes(d, [](double v) { return ::floor(v); }, x);
+  if constexpr (kIsInt<D>)
+    return x;
+  else if constexpr (TRT_PRIM_VECTOR)
+    return hn::Floor(x);
+  else
+    return detail::round_lanes(
+        d, [](double v) { return ::floor(v); }, x);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ceil(D d, V x) {
-  if constexpr (kIsInt<D>) return x;
-  else if constexpr (TRT_PRIM_VECTOR) return hn::Ceil(x);
-  else return detail::round_lanes(d, [](double v) { return ::ceil(v); }, x);
+  if constexpr (kIsInt<D>)
+    return x;
+  else if constexpr (TRT_PRIM_VECTOR)
+    return hn::Ceil(x);
+  else
+    return detail::round_lanes(
+        d, [](double v) { return ::ceil(v); }, x);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V trunc(D d, V x) {
-  if constexpr (kIsInt<D>) return x;
-  else if constexpr (TRT_PRIM_VECTOR) return hn::Trunc(x);
-  else return detail::round_lanes(d, [](double v) { return ::trunc(v); }, x);
+  if constexpr (kIsInt<D>)
+    return x;
+  else if constexpr (TRT_PRIM_VECTOR)
+    return hn::Trunc(x);
+  else
+    return detail::round_lanes(
+        d, [](double v) { return ::trunc(v); }, x);
 }
 // Half to even.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V round(D d, V x) {
-  if constexpr (kIsInt<D>) return x;
-  else if constexpr (TRT_PRIM_VECTOR) return hn::Round(x);
-  else return detail::round_lanes(d, [](double v) { return ::rint(v); }, x);
+  if constexpr (kIsInt<D>)
+    return x;
+  else if constexpr (TRT_PRIM_VECTOR)
+    return hn::Round(x);
+  else
+    return detail::round_lanes(
+        d, [](double v) { return ::rint(v); }, x);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V frac(D d, V x) {
@@ -166,8 +193,10 @@ HWY_INLINE V sub(D, V a, V b) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V mul(D d, V a, V b) {
   if constexpr (kIsInt<D> && !TRT_PRIM_VECTOR)
-    return per_lane(d, [](int64_t x, int64_t y) { return static_cast<int64_t>(uint64_t(x) * uint64_t(y)); }, a, b);
-  else return hn::Mul(a, b);
+    return per_lane(
+        d, [](int64_t x, int64_t y) { return static_cast<int64_t>(uint64_t(x) * uint64_t(y)); }, a, b);
+  else
+    return hn::Mul(a, b);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V neg(D, V a) {
@@ -181,8 +210,10 @@ HWY_INLINE V abs(D, V a) {
 // a * b + c, rounded once where the target has a fused multiply-add.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V fma(D d, V a, V b, V c) {
-  if constexpr (kIsInt<D>) return hn::Add(mul(d, a, b), c);
-  else return hn::MulAdd(a, b, c);
+  if constexpr (kIsInt<D>)
+    return hn::Add(mul(d, a, b), c);
+  else
+    return hn::MulAdd(a, b, c);
 }
 
 // Integer division never traps: x / 0 and x % 0 are 0; the smallest value divided by -1 wraps.
@@ -195,13 +226,18 @@ HWY_INLINE int64_t int_mod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 
 // float: IEEE division; int64: truncating.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V div(D d, V a, V b) {
-  if constexpr (kIsInt<D>) return per_lane(d, [](int64_t x, int64_t y) { return int_div(x, y); }, a, b);
-  else return hn::Div(a, b);
+  if constexpr (kIsInt<D>)
+    return per_lane(
+        d, [](int64_t x, int64_t y) { return int_div(x, y); }, a, b);
+  else
+    return hn::Div(a, b);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V truncdiv(D d, V a, V b) {
-  if constexpr (kIsInt<D>) return div(d, a, b);
-  else return trunc(d, hn::Div(a, b));
+  if constexpr (kIsInt<D>)
+    return div(d, a, b);
+  else
+    return trunc(d, hn::Div(a, b));
 }
 
 // C's fmod: exact, the sign of a. The remainder of int64 division.
@@ -209,7 +245,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V fmod(D d, V a, V b) {
   using T = hn::TFromD<D>;
   if constexpr (kIsInt<D>) {
-    return per_lane(d, [](int64_t x, int64_t y) { return int_mod(x, y); }, a, b);
+    return per_lane(
+        d, [](int64_t x, int64_t y) { return int_mod(x, y); }, a, b);
   } else {
     const auto slow = [](T x, T y) { return sizeof(T) == 4 ? T(::fmodf(float(x), float(y))) : T(::fmod(x, y)); };
     if constexpr (!TRT_PRIM_VECTOR) return per_lane(d, slow, a, b);
@@ -265,26 +302,37 @@ HWY_NOINLINE V floordiv(D d, V a, V b) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V maximum(D, V a, V b) {
   if constexpr (kIsInt<D>) return hn::Max(a, b);
-  // The x86 instruction returns b when either is NaN, so only a needs a look; the portable target returns the other one.
-  else if constexpr (TRT_PRIM_VECTOR) return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, b));
-  else return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, hn::Max(a, b)));
+  // The x86 instruction returns b when either is NaN, so only a needs a look; the portable target returns the other
+  // one.
+  else if constexpr (TRT_PRIM_VECTOR)
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, b));
+  else
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, hn::Max(a, b)));
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V minimum(D, V a, V b) {
-  if constexpr (kIsInt<D>) return hn::Min(a, b);
-  else if constexpr (TRT_PRIM_VECTOR) return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b));
-  else return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, hn::Min(a, b)));
+  if constexpr (kIsInt<D>)
+    return hn::Min(a, b);
+  else if constexpr (TRT_PRIM_VECTOR)
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b));
+  else
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, hn::Min(a, b)));
 }
-// NaN only if both are NaN.
+// NaN only if both are NaN. Of equal arguments (0 and -0) the first: with the operands exchanged, Max and Min return
+// it, and it also when the other one is NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V fmax(D, V a, V b) {
-  if constexpr (kIsInt<D>) return hn::Max(a, b);
-  else return hn::IfThenElse(hn::IsNaN(b), a, hn::Max(a, b));
+  if constexpr (kIsInt<D>)
+    return hn::Max(a, b);
+  else
+    return hn::IfThenElse(hn::IsNaN(a), b, hn::Max(b, a));
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V fmin(D, V a, V b) {
-  if constexpr (kIsInt<D>) return hn::Min(a, b);
-  else return hn::IfThenElse(hn::IsNaN(b), a, hn::Min(a, b));
+  if constexpr (kIsInt<D>)
+    return hn::Min(a, b);
+  else
+    return hn::IfThenElse(hn::IsNaN(a), b, hn::Min(b, a));
 }
 
 // ---- Roots and signs
@@ -337,8 +385,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V bit_not(D, V a) {
   return hn::Not(a);
 }
-// Shifts by less than 0 or more than 63 give 0 to the left and the sign (0 or -1) to the right. Because narrower integers
-// are computed in int64, this also gives what their own types would.
+// Shifts by less than 0 or more than 63 give 0 to the left and the sign (0 or -1) to the right. Because narrower
+// integers are computed in int64, this also gives what their own types would.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V shl(D d, V a, V b) {
   const auto ok = hn::Eq(hn::And(b, constant(d, 63)), b);

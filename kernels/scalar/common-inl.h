@@ -42,8 +42,10 @@ HWY_INLINE hn::Vec<D> per_lane(D d, F f, V... x) {
   (hn::Store(x, d, in[k++]), ...);
   const size_t n = hn::Lanes(d);
   for (size_t i = 0; i < n; ++i) {
-    if constexpr (kArgs == 1) out[i] = f(in[0][i]);
-    else out[i] = f(in[0][i], in[1][i]);
+    if constexpr (kArgs == 1)
+      out[i] = f(in[0][i]);
+    else
+      out[i] = f(in[0][i], in[1][i]);
   }
   return hn::Load(d, out);
 }

@@ -1,5 +1,5 @@
-// Exponentials, logarithms, hyperbolic functions, sigmoid. Coefficients: minimax polynomials of our own (Remez exchange in
-// 60 digits) over the reduced ranges named beside them.
+// Exponentials, logarithms, hyperbolic functions, sigmoid. Coefficients: minimax polynomials of our own (Remez exchange
+// in 60 digits) over the reduced ranges named beside them.
 #if defined(TRT_SCALAR_EXP_LOG_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TRT_SCALAR_EXP_LOG_INL_H_
 #undef TRT_SCALAR_EXP_LOG_INL_H_
@@ -40,7 +40,8 @@ struct Ieee<double> {
   static constexpr double kLn2Hi = 0x1.62e42fefa38p-1, kLn2Lo = 0x1.ef35793c7673p-45;
 };
 
-// The low mantissa bits of (n + round_magic) are the integer n in two's complement, for |n| < 2^21 (float), 2^50 (double).
+// The low mantissa bits of (n + round_magic) are the integer n in two's complement, for |n| < 2^21 (float), 2^50
+// (double).
 template <class D>
 HWY_INLINE hn::Vec<D> round_magic(D d) {
   return constant(d, kIsFloat<D> ? 0x1.8p23 : 0x1.8p52);
@@ -76,8 +77,7 @@ template <class D, class V>
 HWY_INLINE V expm1_poly(D d, V r) {
   V q;
   if constexpr (kIsFloat<D>) {
-    constexpr float kC[] = {0x1p-1f,          0x1.555556p-3f,  0x1.5554aep-5f,
-                            0x1.11109p-7f, 0x1.6d74cep-10f, 0x1.a1a1c6p-13f};
+    constexpr float kC[] = {0x1p-1f, 0x1.555556p-3f, 0x1.5554aep-5f, 0x1.11109p-7f, 0x1.6d74cep-10f, 0x1.a1a1c6p-13f};
     q = poly(d, r, kC);
   } else {
     constexpr double kC[] = {0x1p-1,
@@ -137,7 +137,7 @@ HWY_INLINE V exp_inner(D d, V x) {
   const V r = exp_reduce(d, x, n);
   return scale(d, exp_poly(d, r), n);
 }
-// e^x - 1 for x from -40 (-20 for float) to where the result is near the largest finite.
+// e^x - 1 for x from -40 (-20 for float) to where e^x nears the largest finite number.
 template <class D, class V>
 HWY_INLINE V expm1_inner(D d, V x) {
   V n;
@@ -166,7 +166,7 @@ template <class D, class V>
 HWY_INLINE V log_tail(D d, V f, V e_lo) {
   const V f2 = hn::Mul(f, f);
   if constexpr (kIsFloat<D>) {
-    constexpr float kC[] = {0x1.555546p-2f,  -0x1.ffffeep-3f, 0x1.99a546p-3f,  -0x1.5562ep-3f, 0x1.2332c2p-3f,
+    constexpr float kC[] = {0x1.555546p-2f, -0x1.ffffeep-3f, 0x1.99a546p-3f,  -0x1.5562ep-3f, 0x1.2332c2p-3f,
                             -0x1.fb439p-4f, 0x1.e650ecp-4f,  -0x1.e2e7eep-4f, 0x1.1b4036p-4f};
     const V cubic = hn::MulAdd(hn::Mul(f2, f), poly(d, f, kC), e_lo);
     return hn::MulAdd(constant(d, -0.5), f2, cubic);
@@ -250,22 +250,36 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sigmoid(D d, V x) {
 #if TRT_PRIM_VECTOR
   // e = exp(-|x|) never overflows, so that both tails keep their relative accuracy.
+  // For x < 0, e / (1 + e) is written as e - e^2 / (1 + e), which does not see the rounding of 1 + e.
   const V e = detail::exp_inner(d, detail::exp_clamp_low(d, hn::Neg(hn::Abs(x))));
-  const V one = constant(d, 1);
-  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
+  const V one = constant(d, 1), q = hn::Div(one, hn::Add(one, e));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::NegMulAdd(hn::Mul(e, e), q, e), q);
 #else
   using T = hn::TFromD<D>;
-  return per_lane(d, [](T v) { return static_cast<T>(libm::lane_sigmoid(v)); }, x);
+  return per_lane(
+      d, [](T v) { return static_cast<T>(libm::lane_sigmoid(v)); }, x);
 #endif
 }
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V tanh(D d, V x) {
 #if TRT_PRIM_VECTOR
-  // With t = e^(2|x|) - 1, tanh|x| = t / (t + 2); it is 1 from the clamp on.
-  const V a = hn::Min(constant(d, kIsFloat<D> ? 10.0 : 20.0), hn::Abs(x));
-  const V t = detail::expm1_inner(d, hn::Add(a, a));
-  return hn::CopySign(hn::Div(t, hn::Add(t, constant(d, 2))), x);
+  // It is 1 from the clamp on.
+  const V a = hn::Min(constant(d, kIsFloat<D> ? 10.0 : 20.0), hn::Abs(x)), two = constant(d, 2);
+  if constexpr (kIsFloat<D>) {
+    // x + x^3 P(x^2) below 9/16; above 1 - 2 / (e^(2x) + 1).
+    constexpr float kC[] = {-0x1.555548p-2f, 0x1.110c84p-3f, -0x1.b90bccp-5f, 0x1.58415ap-6f, -0x1.95550ap-8f};
+    V n;
+    const V r = detail::exp_reduce(d, hn::Add(a, a), n);
+    const V e = hn::Mul(detail::exp_poly(d, r), detail::pow2(d, n)), one = constant(d, 1);
+    const V far = hn::Sub(one, hn::Div(two, hn::Add(e, one)));
+    const V z = hn::Mul(a, a), near = hn::MulAdd(hn::Mul(a, z), poly(d, z, kC), a);
+    return hn::CopySign(hn::IfThenElse(hn::Lt(a, constant(d, 0.5625)), near, far), x);
+  } else {
+    // With t = e^(2|x|) - 1, tanh|x| = t / (t + 2).
+    const V t = detail::expm1_inner(d, hn::Add(a, a));
+    return hn::CopySign(hn::Div(t, hn::Add(t, two)), x);
+  }
 #else
   return libm::tanh(d, x);
 #endif
@@ -293,8 +307,8 @@ HWY_NOINLINE V log1p(D d, V x) {
   V e;
   hn::Vec<decltype(di)> field;
   const V m = detail::split(d, u, e, field);
-  // With s = 2^-e, 1 + x = (1 + f) 2^e for f = x s + (s - 1), rounded once: the rounding of 1 + x does not matter. For a
-  // large x the 1 does not matter, and s could not be represented.
+  // With s = 2^-e, 1 + x = (1 + f) 2^e for f = x s + (s - 1), rounded once: the rounding of 1 + x does not matter. For
+  // a large x the 1 does not matter, and s could not be represented.
   const V s = hn::BitCast(d, hn::ShiftLeft<F::kMantissa>(hn::Sub(hn::Set(di, 2 * F::kBias), field)));
   const auto large = hn::Gt(x, constant(d, kIsFloat<D> ? 0x1p26 : 0x1p55));
   const V f = hn::IfThenElse(large, hn::Sub(m, one), hn::MulAdd(x, s, hn::Sub(s, one)));
@@ -309,7 +323,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V log2(D d, V x) {
 #if TRT_PRIM_VECTOR
   if constexpr (kIsFloat<D>) {
-    return via_double(d, [](auto dd, auto v) { return prim::log2(dd, v); }, x);
+    return via_double(
+        d, [](auto dd, auto v) { return prim::log2(dd, v); }, x);
   } else {
     V e;
     const V f = detail::log_reduce(d, x, e);
@@ -326,7 +341,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V log10(D d, V x) {
 #if TRT_PRIM_VECTOR
   if constexpr (kIsFloat<D>) {
-    return via_double(d, [](auto dd, auto v) { return prim::log10(dd, v); }, x);
+    return via_double(
+        d, [](auto dd, auto v) { return prim::log10(dd, v); }, x);
   } else {
     V e;
     const V f = detail::log_reduce(d, x, e);
@@ -347,7 +363,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V sinh(D d, V x) {
 #if TRT_PRIM_VECTOR
   if constexpr (kIsFloat<D>) {
-    return via_double(d, [](auto dd, auto v) { return prim::sinh(dd, v); }, x);
+    return via_double(
+        d, [](auto dd, auto v) { return prim::sinh(dd, v); }, x);
   } else {
     const V half = constant(d, 0.5), one = constant(d, 1), a = hn::Abs(x);
     // (t + t / (t + 1)) / 2 with t = e^a - 1; where t + 1 is t the square of e^(a/2) keeps clear of overflow.
@@ -366,7 +383,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V cosh(D d, V x) {
 #if TRT_PRIM_VECTOR
   if constexpr (kIsFloat<D>) {
-    return via_double(d, [](auto dd, auto v) { return prim::cosh(dd, v); }, x);
+    return via_double(
+        d, [](auto dd, auto v) { return prim::cosh(dd, v); }, x);
   } else {
     const V half = constant(d, 0.5), a = hn::Abs(x);
     const V w = prim::exp(d, hn::Mul(half, a));
@@ -383,7 +401,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V asinh(D d, V x) {
 #if TRT_PRIM_VECTOR
   if constexpr (kIsFloat<D>) {
-    return via_double(d, [](auto dd, auto v) { return prim::asinh(dd, v); }, x);
+    return via_double(
+        d, [](auto dd, auto v) { return prim::asinh(dd, v); }, x);
   } else {
     const V one = constant(d, 1), a = hn::Abs(x), a2 = hn::Mul(a, a);
     const auto large = hn::Gt(a, constant(d, 0x1p28));
@@ -401,7 +420,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V acosh(D d, V x) {
 #if TRT_PRIM_VECTOR
   if constexpr (kIsFloat<D>) {
-    return via_double(d, [](auto dd, auto v) { return prim::acosh(dd, v); }, x);
+    return via_double(
+        d, [](auto dd, auto v) { return prim::acosh(dd, v); }, x);
   } else {
     const V one = constant(d, 1), t = hn::Sub(x, one);
     const auto large = hn::Gt(x, constant(d, 0x1p28));
@@ -419,7 +439,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V atanh(D d, V x) {
 #if TRT_PRIM_VECTOR
   if constexpr (kIsFloat<D>) {
-    return via_double(d, [](auto dd, auto v) { return prim::atanh(dd, v); }, x);
+    return via_double(
+        d, [](auto dd, auto v) { return prim::atanh(dd, v); }, x);
   } else {
     const V a = hn::Abs(x);
     const V l = prim::log1p(d, hn::Div(hn::Add(a, a), hn::Sub(constant(d, 1), a)));

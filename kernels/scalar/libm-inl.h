@@ -15,17 +15,25 @@ namespace prim {
 namespace libm {
 
 // Defines name(d, x) and name(d, x, y) over libm's name (double) and namef (float).
-#define TRT_LIBM1(name)                                                                                 \
-  template <class D>                                                                                    \
-  HWY_NOINLINE hn::Vec<D> name(D d, hn::Vec<D> x) {                                                     \
-    if constexpr (kIsFloat<D>) return per_lane(d, [](float v) { return ::name##f(v); }, x);             \
-    else return per_lane(d, [](double v) { return ::name(v); }, x);                                     \
+#define TRT_LIBM1(name)                                \
+  template <class D>                                   \
+  HWY_NOINLINE hn::Vec<D> name(D d, hn::Vec<D> x) {    \
+    if constexpr (kIsFloat<D>)                         \
+      return per_lane(                                 \
+          d, [](float v) { return ::name##f(v); }, x); \
+    else                                               \
+      return per_lane(                                 \
+          d, [](double v) { return ::name(v); }, x);   \
   }
-#define TRT_LIBM2(name)                                                                                 \
-  template <class D>                                                                                    \
-  HWY_NOINLINE hn::Vec<D> name(D d, hn::Vec<D> x, hn::Vec<D> y) {                                       \
-    if constexpr (kIsFloat<D>) return per_lane(d, [](float v, float w) { return ::name##f(v, w); }, x, y); \
-    else return per_lane(d, [](double v, double w) { return ::name(v, w); }, x, y);                     \
+#define TRT_LIBM2(name)                                               \
+  template <class D>                                                  \
+  HWY_NOINLINE hn::Vec<D> name(D d, hn::Vec<D> x, hn::Vec<D> y) {     \
+    if constexpr (kIsFloat<D>)                                        \
+      return per_lane(                                                \
+          d, [](float v, float w) { return ::name##f(v, w); }, x, y); \
+    else                                                              \
+      return per_lane(                                                \
+          d, [](double v, double w) { return ::name(v, w); }, x, y);  \
   }
 TRT_LIBM1(exp)
 TRT_LIBM1(exp2)
@@ -68,7 +76,7 @@ HWY_INLINE double lane_logaddexp(double a, double b, double ln_base) {
   return m + ::log1p(::exp(-::fabs(a - b) * ln_base)) / ln_base;
 }
 
-// Winitzki's approximation, then three of Halley's steps (third order) on erf, or on erfc where erf is flat.
+// Winitzki's approximation, then up to three of Halley's steps (third order) on erf, or on erfc where erf is flat.
 HWY_NOINLINE double lane_erfinv(double x) {
   const double y = ::fabs(x);
   if (!(y < 1)) return y == 1 ? ::copysign(HUGE_VAL, x) : __builtin_nan("");
@@ -84,6 +92,7 @@ HWY_NOINLINE double lane_erfinv(double x) {
     const double f = y > 0.5 ? (1 - y) - ::erfc(r) : ::erf(r) - y;
     const double u = f * kHalfSqrtPi * ::exp(r * r);
     r -= u / (1 + r * u);
+    if (::fabs(u) < 1e-6 * r) break;
   }
   return ::copysign(r, x);
 }
@@ -106,8 +115,8 @@ HWY_NOINLINE double lane_digamma(double x) {
   if (x == HUGE_VAL) return x;
   const double z = 1 / (x * x);
   const double tail =
-      z * (1.0 / 12 -
-           z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
+      z *
+      (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
   return ((::log(x) - 0.5 / x) - tail - s) + r;
 }
 

@@ -1,5 +1,5 @@
-// The closed set of scalar primitives, as Highway vector functions: what the expressions of pointwise operators are made
-// of. README.md has the table of types, errors and ranges.
+// The closed set of scalar primitives, as Highway vector functions: what the expressions of pointwise operators are
+// made of. README.md has the table of types, errors and ranges.
 //
 // namespace trt::HWY_NAMESPACE::prim. Every function takes the tag d first: ScalableTag<float>, <double> or <int64_t>.
 // Values are hn::Vec<D>, conditions hn::Mask<D>. Results are as PyTorch defines them, NaN, infinities and the signs of

@@ -22,12 +22,13 @@ namespace detail {
 // t = (a - 4) / (a + 4).
 template <class D, class V>
 HWY_NOINLINE V erfc_positive(D d, V a) {
-  constexpr double kC[] = {0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a29cp-3,  0x1.f7f5df66fd71ep-7,   0x1.16ecefcfa6043p-4,
-                           -0x1.9ddb23c3e8a4dp-4,  0x1.7fee004df6ac8p-4,   -0x1.0fb06dfe58cb4p-4,  0x1.3079edf9f9a17p-5,
-                           -0x1.096238807764ap-6,  0x1.49c67191ab5fbp-8,   -0x1.8d4a9feef5802p-11, -0x1.a1de83d136273p-13,
-                           0x1.3be0d2dd60249p-13,  -0x1.9969d5dcdefa5p-16, -0x1.78a87287ba843p-17, 0x1.7fae61d7e1eebp-18,
-                           0x1.44392624f7caep-22,  -0x1.bfe11aaa99964p-21, 0x1.0bf5916065699p-24,  0x1.ec0954e4a90e8p-24,
-                           -0x1.0b4845ffd2616p-27, -0x1.cbf251a4a8713p-27, -0x1.d8213895db11cp-30};
+  constexpr double kC[] = {
+      0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a29cp-3,  0x1.f7f5df66fd71ep-7,   0x1.16ecefcfa6043p-4,
+      -0x1.9ddb23c3e8a4dp-4,  0x1.7fee004df6ac8p-4,   -0x1.0fb06dfe58cb4p-4,  0x1.3079edf9f9a17p-5,
+      -0x1.096238807764ap-6,  0x1.49c67191ab5fbp-8,   -0x1.8d4a9feef5802p-11, -0x1.a1de83d136273p-13,
+      0x1.3be0d2dd60249p-13,  -0x1.9969d5dcdefa5p-16, -0x1.78a87287ba843p-17, 0x1.7fae61d7e1eebp-18,
+      0x1.44392624f7caep-22,  -0x1.bfe11aaa99964p-21, 0x1.0bf5916065699p-24,  0x1.ec0954e4a90e8p-24,
+      -0x1.0b4845ffd2616p-27, -0x1.cbf251a4a8713p-27, -0x1.d8213895db11cp-30};
   a = hn::Min(constant(d, 28.0), a);
   const V one = constant(d, 1), four = constant(d, 4);
   const V t = hn::Div(hn::Sub(a, four), hn::Add(a, four));
@@ -42,13 +43,14 @@ template <class D, class V>
 HWY_INLINE V erf_small(D d, V x) {
   const V z = hn::Mul(x, x);
   if constexpr (kIsFloat<D>) {
-    constexpr float kC[] = {0x1.06eba8p-3f,  -0x1.81273ep-2f, 0x1.ce2d2p-4f,  -0x1.b7fbb4p-6f,
+    constexpr float kC[] = {0x1.06eba8p-3f, -0x1.81273ep-2f,  0x1.ce2d2p-4f,  -0x1.b7fbb4p-6f,
                             0x1.5419f6p-8f, -0x1.a485ecp-11f, 0x1.4ae4cep-14f};
     return hn::MulAdd(x, poly(d, z, kC), x);
   } else {
-    constexpr double kC[] = {0x1.06eba8214db69p-3,   -0x1.812746b0379e6p-2,  0x1.ce2f21a042b34p-4,   -0x1.b82ce31284f37p-6,
-                             0x1.565bcd0dbd8f8p-8,   -0x1.c02db3db49119p-11, 0x1.f9a321e4aee0fp-14,  -0x1.f4d1e4342c0c9p-17,
-                             0x1.b9df3057322f8p-20,  -0x1.5f1f40d9e3982p-23, 0x1.f7b99c9b7bde6p-27,  -0x1.38ac214271478p-30,
+    constexpr double kC[] = {0x1.06eba8214db69p-3,   -0x1.812746b0379e6p-2,  0x1.ce2f21a042b34p-4,
+                             -0x1.b82ce31284f37p-6,  0x1.565bcd0dbd8f8p-8,   -0x1.c02db3db49119p-11,
+                             0x1.f9a321e4aee0fp-14,  -0x1.f4d1e4342c0c9p-17, 0x1.b9df3057322f8p-20,
+                             -0x1.5f1f40d9e3982p-23, 0x1.f7b99c9b7bde6p-27,  -0x1.38ac214271478p-30,
                              0x1.062759a4363d1p-34};
     return hn::MulAdd(x, poly(d, z, kC), x);
   }
@@ -73,7 +75,7 @@ HWY_NOINLINE V erf(D d, V x) {
   V far;
   if constexpr (kIsFloat<D>) {
     // 1 - 2^L(a) with L = log2(erfc) on [1, 4]; erf is 1 beyond.
-    constexpr float kC[] = {-0x1.f751a2p-12f, -0x1.a047bp+0f, -0x1.d7559p-1f, -0x1.30c3b8p-3f,
+    constexpr float kC[] = {-0x1.f751a2p-12f, -0x1.a047bp+0f,  -0x1.d7559p-1f, -0x1.30c3b8p-3f,
                             0x1.024f1cp-5f,   -0x1.1717d4p-8f, 0x1.1a8c2ep-12f};
     const V l = poly(d, hn::Min(constant(d, 4.0), a), kC);
     const V n = hn::Round(l);
@@ -93,7 +95,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V erfc(D d, V x) {
 #if TRT_PRIM_VECTOR
   if constexpr (kIsFloat<D>) {
-    return via_double(d, [](auto dd, auto v) { return prim::erfc(dd, v); }, x);
+    return via_double(
+        d, [](auto dd, auto v) { return prim::erfc(dd, v); }, x);
   } else {
     const V r = detail::erfc_positive(d, hn::Abs(x));
     return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Sub(constant(d, 2), r), r);
@@ -120,29 +123,34 @@ HWY_NOINLINE V hypot(D d, V a, V b) {
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V erfinv(D d, V x) {
   using T = hn::TFromD<D>;
-  return per_lane(d, [](T v) { return static_cast<T>(libm::lane_erfinv(v)); }, x);
+  return per_lane(
+      d, [](T v) { return static_cast<T>(libm::lane_erfinv(v)); }, x);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V digamma(D d, V x) {
   using T = hn::TFromD<D>;
-  return per_lane(d, [](T v) { return static_cast<T>(libm::lane_digamma(v)); }, x);
+  return per_lane(
+      d, [](T v) { return static_cast<T>(libm::lane_digamma(v)); }, x);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V lgamma(D d, V x) {
   using T = hn::TFromD<D>;
-  return per_lane(d, [](T v) { return static_cast<T>(libm::lane_lgamma(v)); }, x);
+  return per_lane(
+      d, [](T v) { return static_cast<T>(libm::lane_lgamma(v)); }, x);
 }
 
 // float and double: every special case of C99. int64: wraps.
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V pow(D d, V a, V b) {
   if constexpr (kIsInt<D>) {
-    return per_lane(d, [](int64_t x, int64_t e) { return libm::lane_ipow(x, e); }, a, b);
+    return per_lane(
+        d, [](int64_t x, int64_t e) { return libm::lane_ipow(x, e); }, a, b);
   } else {
 #if TRT_PRIM_VECTOR
     if constexpr (kIsFloat<D>) {
       const V one = constant(d, 1), zero = hn::Zero(d), half = constant(d, 0.5), abs_a = hn::Abs(a);
-      V r = via_double(d, [](auto dd, auto x, auto y) { return detail::pow_positive(dd, x, y); }, abs_a, b);
+      V r = via_double(
+          d, [](auto dd, auto x, auto y) { return detail::pow_positive(dd, x, y); }, abs_a, b);
       // b / 2 is an integer for every even b; an odd b is an integer and not even. Infinities count as even.
       const V half_b = hn::Mul(b, half);
       const auto even = hn::Eq(hn::Trunc(half_b), half_b);
@@ -180,7 +188,8 @@ HWY_NOINLINE V logaddexp(D d, V a, V b) {
   return hn::Add(m, prim::log1p(d, detail::exp_inner(d, detail::exp_clamp_low(d, gap))));
 #else
   using T = hn::TFromD<D>;
-  return per_lane(d, [](T x, T y) { return static_cast<T>(libm::lane_logaddexp(x, y, 1.0)); }, a, b);
+  return per_lane(
+      d, [](T x, T y) { return static_cast<T>(libm::lane_logaddexp(x, y, 1.0)); }, a, b);
 #endif
 }
 template <class D, class V = hn::Vec<D>>
@@ -191,7 +200,8 @@ HWY_NOINLINE V logaddexp2(D d, V a, V b) {
   return hn::MulAdd(prim::log1p(d, prim::exp2(d, gap)), constant(d, M_LOG2E), m);
 #else
   using T = hn::TFromD<D>;
-  return per_lane(d, [](T x, T y) { return static_cast<T>(libm::lane_logaddexp(x, y, M_LN2)); }, a, b);
+  return per_lane(
+      d, [](T x, T y) { return static_cast<T>(libm::lane_logaddexp(x, y, M_LN2)); }, a, b);
 #endif
 }
 

@@ -78,15 +78,15 @@ HWY_INLINE V atan_poly(D d, V t) {
   const V z = hn::Mul(t, t);
   V p;
   if constexpr (kIsFloat<D>) {
-    constexpr float kC[] = {-0x1.555552p-2f, 0x1.9997fep-3f,  -0x1.247508p-3f, 0x1.c50718p-4f,  -0x1.693868p-4f,
+    constexpr float kC[] = {-0x1.555552p-2f, 0x1.9997fep-3f, -0x1.247508p-3f, 0x1.c50718p-4f, -0x1.693868p-4f,
                             0x1.14df7p-4f,   -0x1.70341p-5f, 0x1.74e8b6p-6f,  -0x1.e674fp-8f, 0x1.2981ccp-10f};
     p = poly(d, z, kC);
   } else {
-    constexpr double kC[] = {-0x1.555555555554ep-2,  0x1.9999999998d45p-3,  -0x1.249249245b0fap-3, 0x1.c71c71b744137p-4,
-                             -0x1.745d15e5a8d8ep-4,  0x1.3b139ce282473p-4,  -0x1.11103c2414623p-4, 0x1.e1d507b340844p-5,
-                             -0x1.aedcd186f45b8p-5,  0x1.84bdd9b959c21p-5,  -0x1.5f4079819378cp-5, 0x1.3946661fe05dfp-5,
-                             -0x1.0d0d6665db7d6p-5,  0x1.add6e17ac77ecp-6,  -0x1.32864ffd317e2p-6, 0x1.7590b98caa72fp-7,
-                             -0x1.7365af9c270b9p-8,  0x1.1d7b336998202p-9,  -0x1.3b79f50fb0491p-11, 0x1.bb4906744f433p-14,
+    constexpr double kC[] = {-0x1.555555555554ep-2, 0x1.9999999998d45p-3, -0x1.249249245b0fap-3,  0x1.c71c71b744137p-4,
+                             -0x1.745d15e5a8d8ep-4, 0x1.3b139ce282473p-4, -0x1.11103c2414623p-4,  0x1.e1d507b340844p-5,
+                             -0x1.aedcd186f45b8p-5, 0x1.84bdd9b959c21p-5, -0x1.5f4079819378cp-5,  0x1.3946661fe05dfp-5,
+                             -0x1.0d0d6665db7d6p-5, 0x1.add6e17ac77ecp-6, -0x1.32864ffd317e2p-6,  0x1.7590b98caa72fp-7,
+                             -0x1.7365af9c270b9p-8, 0x1.1d7b336998202p-9, -0x1.3b79f50fb0491p-11, 0x1.bb4906744f433p-14,
                              -0x1.283384e894e5ep-17};
     p = poly(d, z, kC);
   }
@@ -102,9 +102,9 @@ HWY_INLINE V asin_tail(D d, V s, V z) {
                             0x1.04ab12p-5f, 0x1.d7a6f4p-7f, 0x1.33d776p-5f};
     p = poly(d, z, kC);
   } else {
-    constexpr double kC[] = {0x1.5555555555578p-3, 0x1.333333332df05p-4, 0x1.6db6db722c07ap-5,  0x1.f1c71a8b693bcp-6,
-                             0x1.6e8bdfeb8254ep-6, 0x1.1c49ddb36631cp-6, 0x1.ca214adae1f68p-7,  0x1.75775c906c6fbp-7,
-                             0x1.618bb2ae1cf36p-7, 0x1.e14dd5dcc4922p-9, 0x1.6505c46d28ad0p-6,  -0x1.59fb71385b389p-6,
+    constexpr double kC[] = {0x1.5555555555578p-3, 0x1.333333332df05p-4, 0x1.6db6db722c07ap-5, 0x1.f1c71a8b693bcp-6,
+                             0x1.6e8bdfeb8254ep-6, 0x1.1c49ddb36631cp-6, 0x1.ca214adae1f68p-7, 0x1.75775c906c6fbp-7,
+                             0x1.618bb2ae1cf36p-7, 0x1.e14dd5dcc4922p-9, 0x1.6505c46d28ad0p-6, -0x1.59fb71385b389p-6,
                              0x1.0be5d528e24d9p-5};
     p = poly(d, z, kC);
   }
@@ -180,7 +180,8 @@ HWY_NOINLINE V asin(D d, V x) {
   const V s = hn::IfThenElse(big, hn::Sqrt(z), a);
   const V tail = detail::asin_tail(d, s, z);
   // The difference of the large parts is exact where it cancels.
-  const V r = hn::Add(hn::Sub(detail::half_pi_hi(d), hn::Add(s, s)), hn::Sub(detail::half_pi_lo(d), hn::Add(tail, tail)));
+  const V r =
+      hn::Add(hn::Sub(detail::half_pi_hi(d), hn::Add(s, s)), hn::Sub(detail::half_pi_lo(d), hn::Add(tail, tail)));
   return hn::CopySign(hn::IfThenElse(big, r, hn::Add(s, tail)), x);
 #else
   return libm::asin(d, x);
@@ -223,7 +224,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V atan2(D d, V y, V x) {
 #if TRT_PRIM_VECTOR
   if constexpr (kIsFloat<D>) {
-    return via_double(d, [](auto dd, auto v, auto w) { return prim::atan2(dd, v, w); }, y, x);
+    return via_double(
+        d, [](auto dd, auto v, auto w) { return prim::atan2(dd, v, w); }, y, x);
   } else {
     const V zero = hn::Zero(d), a = hn::Abs(y), b = hn::Abs(x);
     const auto steep = hn::Gt(a, b);

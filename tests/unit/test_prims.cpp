@@ -1,9 +1,9 @@
-// The scalar primitives and the element conversions, for every instruction set that this machine has.
+// The scalar primitives, for every instruction set that this machine has.
 //
-// Each transcendental primitive is swept over all magnitudes (bit patterns) and over its interesting range, and compared
-// with libm in long double; exact primitives are compared bit by bit with a plain scalar definition. To add one: name it in
-// the operator lists below and give it a row in kUnary, kBinary, or a case in exact_unary / exact_binary.
-// With an argument the program prints the measured errors: the table of kernels/scalar/README.md.
+// Each transcendental primitive is swept over all magnitudes (bit patterns) and over its interesting range, and
+// compared with libm in long double; exact primitives are compared bit by bit with a plain scalar definition. To add
+// one: name it in the operator lists below and give it a row in kUnary, kBinary, or a case in exact_unary /
+// exact_binary. With an argument the program prints the measured errors: the table of kernels/scalar/README.md.
 
 #include "kernels/cpu/hwy_targets.h"
 
@@ -16,14 +16,15 @@
 #ifndef TRT_TEST_PRIMS_ONCE
 #define TRT_TEST_PRIMS_ONCE
 
+// clang-format off
 // Unary and binary value primitives and predicates: for all types, for floats, for int64.
 #define ALL1(X) X(neg) X(abs) X(sign) X(floor) X(ceil) X(trunc) X(round) X(frac)
-#define ALL2(X)                                                                                                    \
+#define ALL2(X) \
   X(add) X(sub) X(mul) X(div) X(floordiv) X(truncdiv) X(fmod) X(remainder) X(maximum) X(minimum) X(fmax) X(fmin) X(pow)
-#define FLOAT1(X)                                                                                                      \
-  X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(sinh) \
-      X(cosh) X(tanh) X(asin) X(acos) X(atan) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) X(erfc) X(erfinv) X(lgamma) \
-          X(digamma)
+#define FLOAT1(X)                                                                                                \
+  X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan)   \
+  X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) X(erfc) X(erfinv) \
+  X(lgamma) X(digamma)
 #define FLOAT2(X) X(copysign) X(atan2) X(hypot) X(nextafter) X(logaddexp) X(logaddexp2)
 #define INT1(X) X(bit_not)
 #define INT2(X) X(bit_and) X(bit_or) X(bit_xor) X(shl) X(shr)
@@ -37,6 +38,7 @@ enum class Op {
   fma,
   masks,
 };
+// clang-format on
 
 // All operators of one type and instruction set; n is a multiple of 16.
 struct Prims {
@@ -62,6 +64,7 @@ template <class T>
 void run(Op op, const T* a, const T* b, T* out, size_t n) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
+  // clang-format off
   switch (op) {
 #define CASE1(n1) \
   case Op::n1: return loop(d, [d](V x, V) { return prim::n1(d, x); }, a, b, out, n);
@@ -83,7 +86,8 @@ void run(Op op, const T* a, const T* b, T* out, size_t n) {
             return select(d, m, prim::add(d, to_value(d, q), constant(d, 1)), constant(d, -1));
           },
           a, b, out, n);
-    default: break;
+    default:
+      break;
   }
   if constexpr (std::is_floating_point_v<T>) {
     switch (op) {
@@ -96,6 +100,7 @@ void run(Op op, const T* a, const T* b, T* out, size_t n) {
       default: break;
     }
   }
+  // clang-format on
 }
 
 }  // namespace
@@ -129,8 +134,6 @@ extern "C" {
 #include <cmocka.h>
 }
 
-#include "kernels/cpu/convert.h"
-
 namespace trt {
 HWY_EXPORT(prims);
 const Prims& chosen_prims() { return *HWY_DYNAMIC_DISPATCH(prims)(); }
@@ -138,7 +141,6 @@ const Prims& chosen_prims() { return *HWY_DYNAMIC_DISPATCH(prims)(); }
 
 namespace {
 
-using trt::DType;
 using Real = long double;
 
 bool print_table = false;
@@ -160,9 +162,12 @@ void for_each_isa(F f) {
 template <class T>
 void run_op(Op op, const std::vector<T>& a, const std::vector<T>& b, std::vector<T>& out) {
   const Prims& p = trt::chosen_prims();
-  if constexpr (std::is_same_v<T, float>) p.f32(op, a.data(), b.data(), out.data(), a.size());
-  else if constexpr (std::is_same_v<T, double>) p.f64(op, a.data(), b.data(), out.data(), a.size());
-  else p.i64(op, a.data(), b.data(), out.data(), a.size());
+  if constexpr (std::is_same_v<T, float>)
+    p.f32(op, a.data(), b.data(), out.data(), a.size());
+  else if constexpr (std::is_same_v<T, double>)
+    p.f64(op, a.data(), b.data(), out.data(), a.size());
+  else
+    p.i64(op, a.data(), b.data(), out.data(), a.size());
 }
 
 template <class T>
@@ -173,14 +178,61 @@ void pad(std::vector<T>& v) {
 template <class T>
 std::vector<T> specials() {
   if constexpr (std::is_integral_v<T>) {
-    return {0, 1, -1, 2, -2, 3, -3, 7, 10, -10, 62, 63, 64, 65, 1000, -64, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1,
-            0x123456789abcdef, -0x123456789abcdef, INT64_C(1) << 32, -(INT64_C(1) << 32)};
+    return {0,
+            1,
+            -1,
+            2,
+            -2,
+            3,
+            -3,
+            7,
+            10,
+            -10,
+            62,
+            63,
+            64,
+            65,
+            1000,
+            -64,
+            INT64_MAX,
+            INT64_MIN,
+            INT64_MAX - 1,
+            INT64_MIN + 1,
+            0x123456789abcdef,
+            -0x123456789abcdef,
+            INT64_C(1) << 32,
+            -(INT64_C(1) << 32)};
   } else {
     using L = std::numeric_limits<T>;
-    std::vector<T> v = {0,   T(0.5), 1,          T(1.5), 2,          T(2.5), 3,        4,           7,
-                        T(0.1), 10,  T(1e-3),    T(1e10), T(1e20), T(1e30),  T(8388607), T(8388609), T(4503599627370497.0),
-                        T(88.5), T(709.5), T(1e-30), L::min(), L::denorm_min(), L::max(), L::epsilon(), L::infinity(),
-                        std::nextafter(T(1), T(0)), std::nextafter(T(1), T(2)), L::min() * T(1.5)};
+    std::vector<T> v = {0,
+                        T(0.5),
+                        1,
+                        T(1.5),
+                        2,
+                        T(2.5),
+                        3,
+                        4,
+                        7,
+                        T(0.1),
+                        10,
+                        T(1e-3),
+                        T(1e10),
+                        T(1e20),
+                        T(1e30),
+                        T(8388607),
+                        T(8388609),
+                        T(4503599627370497.0),
+                        T(88.5),
+                        T(709.5),
+                        T(1e-30),
+                        L::min(),
+                        L::denorm_min(),
+                        L::max(),
+                        L::epsilon(),
+                        L::infinity(),
+                        std::nextafter(T(1), T(0)),
+                        std::nextafter(T(1), T(2)),
+                        L::min() * T(1.5)};
     const size_t n = v.size();
     for (size_t i = 0; i < n; ++i) v.push_back(-v[i]);
     v.push_back(L::quiet_NaN());
@@ -195,7 +247,8 @@ std::vector<T> sweep(double lo, double hi) {
   constexpr int kCount = 60000;
   std::vector<T> v;
   const U step = static_cast<U>(~U(0)) / kCount;
-  for (U i = 0, bits = 0; i < kCount; ++i, bits += step) v.push_back(std::bit_cast<T>(static_cast<U>(bits + (i * 7919u) % step)));
+  for (U i = 0, bits = 0; i < kCount; ++i, bits += step)
+    v.push_back(std::bit_cast<T>(static_cast<U>(bits + (i * 7919u) % step)));
   for (int i = 0; i <= kCount; ++i) v.push_back(static_cast<T>(lo + (hi - lo) * i / kCount));
   for (T s : specials<T>()) v.push_back(s);
   pad(v);
@@ -299,8 +352,8 @@ const Unary kUnary[] = {
     {"asinh", Op::asinh, std::asinh, -5, 5, 1, 3, 0, 0},
     {"acosh", Op::acosh, std::acosh, 1, 5, 1, 3, 0, 0},
     {"atanh", Op::atanh, std::atanh, -1, 1, 1, 3, 0, 0},
-    {"sigmoid", Op::sigmoid, ref_sigmoid, -20, 20, 2, 2.5, 0, 0},
-    {"erf", Op::erf, std::erf, -4, 4, 1, 1, 0, 0},
+    {"sigmoid", Op::sigmoid, ref_sigmoid, -20, 20, 2.1, 2.5, 0, 0},
+    {"erf", Op::erf, std::erf, -4, 4, 1.5, 1.5, 0, 0},
     {"erfc", Op::erfc, std::erfc, -4, 12, 1, 5, 0, 0},
     {"erfinv", Op::erfinv, ref_erfinv, -1, 1, 1, 3, 0, 0},
     {"lgamma", Op::lgamma, ref_lgamma, -10, 10, 1, 5, 0, 0},
@@ -328,11 +381,12 @@ struct Worst {
   Real a = 0, b = 0, got = 0, ref = 0;
 };
 void report(const char* name, const char* type, const char* isa, const Worst& w, double bound) {
-  if (print_table) std::printf("%-11s %s %-7s %8.3g of %4.2g  at (%.9Lg, %.9Lg): %.9Lg\n", name, type, isa, w.ulp, bound, w.a, w.b,
-                               w.got);
+  if (print_table)
+    std::printf("%-11s %s %-7s %8.3g of %4.2g  at (%.9Lg, %.9Lg): %.9Lg\n", name, type, isa, w.ulp, bound, w.a, w.b,
+                w.got);
   if (!(w.ulp <= bound) && !print_table)
-    fail_msg("%s %s %s(%.20Lg, %.20Lg) = %.20Lg, expected %.20Lg: %g ULP, bound %g", isa, type, name, w.a, w.b, w.got, w.ref, w.ulp,
-             bound);
+    fail_msg("%s %s %s(%.20Lg, %.20Lg) = %.20Lg, expected %.20Lg: %g ULP, bound %g", isa, type, name, w.a, w.b, w.got,
+             w.ref, w.ulp, bound);
 }
 
 template <class T>
@@ -430,6 +484,7 @@ T ref_remainder(T a, T b) {
   return m != 0 && (b < 0) != (m < 0) ? m + b : m;
 }
 
+// clang-format off
 template <class T>
 bool exact_float(Op op, T a, T b, T& r) {
   const bool nan = std::isnan(a) || std::isnan(b);
@@ -452,8 +507,8 @@ bool exact_float(Op op, T a, T b, T& r) {
     case Op::floordiv: r = ref_floordiv(a, b); break;
     case Op::maximum: r = nan ? a + b : a > b ? a : b; break;
     case Op::minimum: r = nan ? a + b : a < b ? a : b; break;
-    case Op::fmax: r = std::isnan(b) ? a : std::isnan(a) ? b : a > b ? a : b; break;
-    case Op::fmin: r = std::isnan(b) ? a : std::isnan(a) ? b : a < b ? a : b; break;
+    case Op::fmax: r = std::isnan(b) ? a : std::isnan(a) ? b : a < b ? b : a; break;
+    case Op::fmin: r = std::isnan(b) ? a : std::isnan(a) ? b : a > b ? b : a; break;
     case Op::copysign: r = std::copysign(a, b); break;
     case Op::nextafter: r = std::nextafter(a, b); break;
     case Op::isnan: r = std::isnan(a); break;
@@ -529,6 +584,7 @@ bool exact_int(Op op, int64_t a, int64_t b, int64_t& r) {
   }
   return true;
 }
+// clang-format on
 
 template <class T>
 bool same(T a, T b) {
@@ -549,14 +605,17 @@ void check_exact() {
       for (size_t i = 0; i < a.size(); ++i) {
         T want;
         bool known;
-        if constexpr (std::is_integral_v<T>) known = exact_int(op, a[i], b[i], want);
-        else known = exact_float(op, a[i], b[i], want);
+        if constexpr (std::is_integral_v<T>)
+          known = exact_int(op, a[i], b[i], want);
+        else
+          known = exact_float(op, a[i], b[i], want);
         if (!known) continue;
         if (!ran) run_op(op, a, b, got);
         ran = true;
         if (!same(got[i], want))
           fail_msg("%s operator %d of %zu-byte %s: (%.17g, %.17g) gives %.17g, expected %.17g", isa, k, sizeof(T),
-                   std::is_integral_v<T> ? "integers" : "floats", double(a[i]), double(b[i]), double(got[i]), double(want));
+                   std::is_integral_v<T> ? "integers" : "floats", double(a[i]), double(b[i]), double(got[i]),
+                   double(want));
       }
     }
     if constexpr (std::is_floating_point_v<T>) {
@@ -573,157 +632,14 @@ void test_exact(void**) {
   check_exact<int64_t>();
 }
 
-// ---- Conversions
-
-const DType kTypes[] = {DType::Bool,    DType::UInt8,   DType::Int8,    DType::Int16,   DType::Int32,
-                        DType::Int64,   DType::Float16, DType::BFloat16, DType::Float32, DType::Float64};
-
-template <class To, class From>
-To ref_convert(From x) {
-  if constexpr (std::is_same_v<To, From>) {
-    return x;
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return static_cast<double>(x) != 0;
-  } else if constexpr (std::is_same_v<To, trt::Half> || std::is_same_v<To, trt::BFloat16>) {
-    return To(static_cast<float>(x));
-  } else if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>) {
-    constexpr bool kWide = sizeof(To) == 8 || std::is_same_v<To, uint8_t>;
-    const double v = std::trunc(static_cast<double>(x)), limit = kWide ? 0x1p63 : 0x1p31;
-    const bool fits = v >= -limit && v < limit;
-    const int64_t i = fits ? static_cast<int64_t>(v) : kWide ? INT64_MIN : INT64_C(-0x80000000);
-    return static_cast<To>(i);
-  } else if constexpr (std::is_same_v<From, trt::Half> || std::is_same_v<From, trt::BFloat16>) {
-    return static_cast<To>(static_cast<float>(x));
-  } else {
-    return static_cast<To>(x);
-  }
-}
-
-template <class From>
-std::vector<From> conversion_inputs() {
-  std::vector<From> v;
-  if constexpr (sizeof(From) == 1) {
-    if constexpr (std::is_same_v<From, bool>) v = {false, true, true, false, true};
-    else for (int i = 0; i < 256; ++i) v.push_back(static_cast<From>(i));
-  } else if constexpr (sizeof(From) == 2) {
-    for (int i = 0; i < 65536; ++i) v.push_back(std::bit_cast<From>(static_cast<uint16_t>(i)));
-  } else if constexpr (std::is_integral_v<From>) {
-    for (int64_t s : specials<int64_t>()) v.push_back(static_cast<From>(s));
-    std::mt19937_64 rng(3);
-    for (int i = 0; i < 2000; ++i) v.push_back(static_cast<From>(static_cast<int64_t>(rng()) >> (rng() % 60)));
-  } else {
-    v = specials<From>();
-    for (double s : {300.0, -300.7, 3e9, -3e9, 2147483647.5, -2147483648.5, -2147483649.0, 4294967303.0, 9.3e18, -9.3e18, 65504.0,
-                     65519.0, 65520.0, 70000.0, 5.9e-8, 2.9e-8, 3.0e-8, 1e-40, 255.9, -0.9, 127.5, 32768.0})
-      v.push_back(static_cast<From>(s));
-    std::mt19937_64 rng(5);
-    for (int i = 0; i < 4000; ++i) v.push_back(std::bit_cast<From>(static_cast<std::conditional_t<sizeof(From) == 4, uint32_t, uint64_t>>(rng())));
-    // Halfway between two 16-bit floats, and one bit beside it.
-    for (int i = 0; i < 1000; ++i)
-      for (int k = -1; k <= 1; ++k)
-        v.push_back(static_cast<From>(std::bit_cast<float>(static_cast<uint32_t>(0x3c001000 + i * 0x2000 + k))));
-    for (int i = 0; i < 1000; ++i) v.push_back(static_cast<From>(std::bit_cast<float>(0x3c008000u + i * 0x10000u)));
-  }
-  return v;
-}
-
-template <class T>
-bool same_element(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return a == b;
-  else if (std::isnan(static_cast<double>(a)) || std::isnan(static_cast<double>(b)))
-    return std::isnan(static_cast<double>(a)) && std::isnan(static_cast<double>(b));
-  else return std::memcmp(&a, &b, sizeof a) == 0;
-}
-
-void test_convert(void**) {
-  for_each_isa([&](const char* isa, bool) {
-    for (DType from : kTypes)
-      trt::dispatch_dtype(from, "test", [&]<typename From>() {
-        std::vector<From> v = conversion_inputs<From>();
-        const auto* in = new From[v.size()];
-        std::copy(v.begin(), v.end(), const_cast<From*>(in));
-        for (DType to : kTypes)
-          trt::dispatch_dtype(to, "test", [&]<typename To>() {
-            auto* out = new To[v.size() + 1];
-            std::memset(static_cast<void*>(out), 1, (v.size() + 1) * sizeof(To));
-            trt::cpu::convert(in, from, out, to, static_cast<int64_t>(v.size()));
-            for (size_t i = 0; i < v.size(); ++i)
-              if (!same_element(out[i], ref_convert<To>(in[i])))
-                fail_msg("%s %s to %s: element %zu, %.17g, gives %.17g", isa, trt::dtype_name(from), trt::dtype_name(to), i,
-                         double(in[i]), double(out[i]));
-            const uint8_t* guard = reinterpret_cast<const uint8_t*>(out + v.size());
-            assert_int_equal(*guard, 1);
-            for (DType c : {DType::Float32, DType::Float64, DType::Int64}) {
-              assert_non_null(trt::cpu::load_converter(from, c));
-              assert_non_null(trt::cpu::store_converter(c, to));
-            }
-            delete[] out;
-          });
-        delete[] in;
-      });
-    // A Bool in memory may be any byte.
-    const uint8_t bytes[3] = {0, 2, 255};
-    float f[3];
-    trt::cpu::load_converter(DType::Bool, DType::Float32)(bytes, f, 3);
-    assert_true(f[0] == 0 && f[1] == 1 && f[2] == 1);
-  });
-}
-
-void test_movement(void**) {
-  for_each_isa([&](const char*, bool) {
-    std::vector<uint8_t> src(70000), dst(70000);
-    for (size_t i = 0; i < src.size(); ++i) src[i] = static_cast<uint8_t>(i * 31 + i / 256);
-    for (size_t size : {1, 2, 4, 8, 16}) {
-      const int64_t n = 100, stride = static_cast<int64_t>(size) * 3;
-      trt::cpu::gather_strided(src.data(), stride, dst.data(), n, size);
-      for (int64_t i = 0; i < n; ++i) assert_memory_equal(dst.data() + i * static_cast<int64_t>(size), src.data() + i * stride, size);
-      std::vector<uint8_t> back(static_cast<size_t>(n * stride), 7);
-      trt::cpu::scatter_strided(dst.data(), back.data() + (n - 1) * stride, -stride, n, size);
-      for (int64_t i = 0; i < n; ++i) {
-        assert_memory_equal(back.data() + (n - 1 - i) * stride, src.data() + i * stride, size);
-        assert_int_equal(back[static_cast<size_t>(i * stride) + size], 7);
-      }
-      for (int64_t count : {0, 1, 5, 63, 100}) {
-        std::fill(dst.begin(), dst.end(), uint8_t(9));
-        trt::cpu::fill(dst.data() + 1, src.data() + 3, size, count);
-        for (int64_t i = 0; i < count; ++i) assert_memory_equal(dst.data() + 1 + i * static_cast<int64_t>(size), src.data() + 3, size);
-        assert_int_equal(dst[1 + static_cast<size_t>(count) * size], 9);
-      }
-    }
-    for (size_t offset : {0, 1, 17, 64})
-      for (size_t bytes : {0, 1, 63, 64, 255, 256, 1000, 5003}) {
-        std::fill(dst.begin(), dst.end(), uint8_t(9));
-        trt::cpu::stream_copy(src.data() + 5, dst.data() + offset, bytes);
-        trt::cpu::stream_fence();
-        if (bytes) assert_memory_equal(dst.data() + offset, src.data() + 5, bytes);
-        assert_int_equal(dst[offset + bytes], 9);
-      }
-    for (size_t size : {1, 2, 4, 8})
-      for (int64_t rows : {0, 1, 5, 16, 33, 64, 70})
-        for (int64_t cols : {1, 4, 16, 31, 67})
-          for (bool stream : {false, true}) {
-            const auto s = static_cast<int64_t>(size);
-            const int64_t ss = (cols + 1) * s, ds = (rows * s + 63) / 64 * 64 + 64;
-            auto* out = static_cast<uint8_t*>(::operator new(static_cast<size_t>(cols * ds), std::align_val_t(64)));
-            std::memset(out, 9, static_cast<size_t>(cols * ds));
-            trt::cpu::transpose_copy(src.data(), out, rows, cols, ss, ds, size, stream);
-            trt::cpu::stream_fence();
-            for (int64_t c = 0; c < cols; ++c) {
-              for (int64_t r = 0; r < rows; ++r) assert_memory_equal(out + c * ds + r * s, src.data() + r * ss + c * s, size);
-              assert_int_equal(out[c * ds + rows * s], 9);
-            }
-            ::operator delete(out, std::align_val_t(64));
-          }
-  });
-}
-
 }  // namespace
 
 int main(int argc, char**) {
   print_table = argc > 1;
   const CMUnitTest tests[] = {
-      cmocka_unit_test(test_exact),   cmocka_unit_test(test_unary),    cmocka_unit_test(test_binary),
-      cmocka_unit_test(test_convert), cmocka_unit_test(test_movement),
+      cmocka_unit_test(test_exact),
+      cmocka_unit_test(test_unary),
+      cmocka_unit_test(test_binary),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
