@@ -77,7 +77,7 @@ HWY_INLINE double lane_logaddexp(double a, double b, double ln_base) {
 }
 
 // Winitzki's approximation, then up to three of Halley's steps (third order) on erf, or on erfc where erf is flat.
-HWY_NOINLINE double lane_erfinv(double x) {
+inline HWY_NOINLINE double lane_erfinv(double x) {
   const double y = ::fabs(x);
   if (!(y < 1)) return y == 1 ? ::copysign(HUGE_VAL, x) : __builtin_nan("");
   constexpr double kHalfSqrtPi = 0.88622692545275801365;
@@ -98,7 +98,7 @@ HWY_NOINLINE double lane_erfinv(double x) {
 }
 
 // Reflection for x < 0, recurrence up to 10, then the asymptotic series with Bernoulli's numbers.
-HWY_NOINLINE double lane_digamma(double x) {
+inline HWY_NOINLINE double lane_digamma(double x) {
   if (x == 0) return ::copysign(HUGE_VAL, -x);
   double r = 0;
   if (x < 0) {
