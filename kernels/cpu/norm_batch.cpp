@@ -28,9 +28,10 @@ struct BatchNormCoefficients {
 // Rows [begin, end) of n elements each. rows_*: coefficient `row % c` for a row; cols_*: coefficient j for column j.
 template <typename T>
 struct BatchNormTable {
-  using Forward = void (*)(const T* x, T* y, int64_t begin, int64_t end, int64_t n, int64_t c, BatchNormCoefficients<T> k);
+  using Forward = void (*)(const T* x, T* y, int64_t begin, int64_t end, int64_t n, int64_t c,
+                           BatchNormCoefficients<T> k, bool stream);
   using Backward = void (*)(const T* gy, const T* x, T* gx, int64_t begin, int64_t end, int64_t n, int64_t c,
-                            BatchNormCoefficients<T> k);
+                            BatchNormCoefficients<T> k, bool stream);
   Forward rows_forward, cols_forward;
   Backward rows_backward, cols_backward;
 };
@@ -43,11 +44,11 @@ namespace HWY_NAMESPACE {
 
 // Calls f(offset, coefficient, load, store) for each vector; coefficient(p) gives the vector that belongs to it.
 template <bool kCols, class D, class F>
-HWY_INLINE void for_normalized(D d, int64_t begin, int64_t end, int64_t n, int64_t c, const F& f) {
+HWY_INLINE void for_normalized(D d, int64_t begin, int64_t end, int64_t n, int64_t c, bool stream, const F& f) {
   using T = hn::TFromD<D>;
   for (int64_t row = begin; row < end; ++row) {
     const int64_t base = row * n, channel = kCols ? 0 : row % c;
-    for_vectors(d, n, [&](int64_t j, auto load, auto store) HWY_ATTR {
+    const auto body = [&](int64_t j, auto load, auto store) HWY_ATTR {
       const auto coefficient = [&](const T* p) HWY_ATTR {
         if constexpr (kCols) {
           return load(p + j);
@@ -56,23 +57,29 @@ HWY_INLINE void for_normalized(D d, int64_t begin, int64_t end, int64_t n, int64
         }
       };
       f(base + j, coefficient, load, store);
-    });
+    };
+    if (stream) {
+      for_streamed_vectors(d, n, body);
+    } else {
+      for_vectors(d, n, body);
+    }
   }
 }
 
 template <bool kCols, typename T>
-void bn_forward(const T* x, T* y, int64_t begin, int64_t end, int64_t n, int64_t c, BatchNormCoefficients<T> k) {
+void bn_forward(const T* x, T* y, int64_t begin, int64_t end, int64_t n, int64_t c, BatchNormCoefficients<T> k,
+                bool stream) {
   const hn::ScalableTag<T> d;
-  for_normalized<kCols>(d, begin, end, n, c, [&](int64_t i, auto at, auto load, auto store) HWY_ATTR {
+  for_normalized<kCols>(d, begin, end, n, c, stream, [&](int64_t i, auto at, auto load, auto store) HWY_ATTR {
     store(hn::MulAdd(hn::Sub(load(x + i), at(k.mean)), at(k.scale), at(k.shift)), y + i);
   });
 }
 
 template <bool kCols, typename T>
 void bn_backward(const T* gy, const T* x, T* gx, int64_t begin, int64_t end, int64_t n, int64_t c,
-                 BatchNormCoefficients<T> k) {
+                 BatchNormCoefficients<T> k, bool stream) {
   const hn::ScalableTag<T> d;
-  for_normalized<kCols>(d, begin, end, n, c, [&](int64_t i, auto at, auto load, auto store) HWY_ATTR {
+  for_normalized<kCols>(d, begin, end, n, c, stream, [&](int64_t i, auto at, auto load, auto store) HWY_ATTR {
     const auto g = hn::Mul(hn::Sub(load(gy + i), at(k.shift)), at(k.scale));
     store(hn::NegMulAdd(hn::Sub(load(x + i), at(k.mean)), at(k.slope), g), gx + i);
   });
@@ -80,7 +87,8 @@ void bn_backward(const T* gy, const T* x, T* gx, int64_t begin, int64_t end, int
 
 template <typename T>
 const void* make_batch_norm() {
-  static const BatchNormTable<T> t = {bn_forward<false, T>, bn_forward<true, T>, bn_backward<false, T>, bn_backward<true, T>};
+  static const BatchNormTable<T> t = {bn_forward<false, T>, bn_forward<true, T>, bn_backward<false, T>,
+                                      bn_backward<true, T>};
   return &t;
 }
 const void* float_batch_norm() { return make_batch_norm<float>(); }
@@ -135,7 +143,8 @@ struct Plan {
 };
 
 // Per channel: the moments of x, or the pair (sum gy, sum gy * (x - center)), whose partial results simply add.
-// rows(x offset, images, length) gives one partial result; cols(x offset, images, width, first column, out) those of a tile of columns.
+// rows(x offset, images, length) gives one partial result; cols(x offset, images, width, first column, out) those of a
+// tile of columns.
 template <typename R, typename Rows, typename Cols>
 std::vector<R> sum_channels(const Plan& p, const Rows& rows, const Cols& cols) {
   const int64_t width = p.cols ? p.c * p.s : p.c;
@@ -175,7 +184,9 @@ template <typename T>
 std::vector<Moments> channel_moments(const T* x, const Plan& p) {
   return sum_channels<Moments>(
       p,
-      [&](int64_t at, int64_t images, int64_t length, int64_t) { return row_moments(x + at, images, p.c * p.s, length); },
+      [&](int64_t at, int64_t images, int64_t length, int64_t) {
+        return row_moments(x + at, images, p.c * p.s, length);
+      },
       [&](int64_t at, int64_t images, int64_t width, int64_t, Moments* out) {
         double mean[kReduceTile], m2[kReduceTile];
         col_moments(x + at, images, p.c * p.s, width, mean, m2);
@@ -214,7 +225,8 @@ std::vector<DotSums> channel_dots(const T* gy, const T* x, const T* center, cons
 template <typename T>
 class Coefficients {
  public:
-  explicit Coefficients(const Plan& p) : p_(p), width_(p.cols ? p.c * p.s : p.c), data_(static_cast<size_t>(4 * width_)) {}
+  explicit Coefficients(const Plan& p)
+      : p_(p), width_(p.cols ? p.c * p.s : p.c), data_(static_cast<size_t>(4 * width_)) {}
 
   void set(int64_t channel, T mean, T scale, T shift, T slope) {
     const int64_t repeat = p_.cols ? p_.s : 1;
@@ -225,11 +237,12 @@ class Coefficients {
 
   void forward(const T* x, T* y) const {
     const auto f = p_.cols ? table<T>().cols_forward : table<T>().rows_forward;
-    each_range([&](int64_t b, int64_t e, int64_t n) { f(x, y, b, e, n, p_.c, view()); });
+    each_range(y, x, x, [&](int64_t b, int64_t e, int64_t n, bool stream) { f(x, y, b, e, n, p_.c, view(), stream); });
   }
   void backward(const T* gy, const T* x, T* gx) const {
     const auto f = p_.cols ? table<T>().cols_backward : table<T>().rows_backward;
-    each_range([&](int64_t b, int64_t e, int64_t n) { f(gy, x, gx, b, e, n, p_.c, view()); });
+    each_range(gx, gy, x,
+               [&](int64_t b, int64_t e, int64_t n, bool stream) { f(gy, x, gx, b, e, n, p_.c, view(), stream); });
   }
 
  private:
@@ -238,9 +251,13 @@ class Coefficients {
     return {d, d + width_, d + 2 * width_, d + 3 * width_};
   }
   template <typename F>
-  void each_range(const F& f) const {
+  void each_range(const T* out, const T* in1, const T* in2, const F& f) const {
     const int64_t rows = p_.cols ? p_.n : p_.n * p_.c, n = p_.cols ? width_ : p_.s;
-    parallel_for(0, rows, grain_for(n), [&](int64_t b, int64_t e) { f(b, e, n); });
+    const bool stream = should_stream(out, in1, in2, rows, n * static_cast<int64_t>(sizeof(T)));
+    parallel_for(0, rows, grain_for(n), [&](int64_t b, int64_t e) {
+      f(b, e, n, stream);
+      if (stream) hwy::FlushStream();
+    });
   }
 
   const Plan& p_;
@@ -256,8 +273,9 @@ T or_value(const T* p, int64_t i, T value) {
 }  // namespace
 
 template <typename T>
-void batch_norm_forward_train(const T* x, const T* gamma, const T* beta, T* y, T* save_mean, T* save_invstd, T* running_mean,
-                              T* running_var, double momentum, double eps, int64_t n, int64_t c, int64_t s) {
+void batch_norm_forward_train(const T* x, const T* gamma, const T* beta, T* y, T* save_mean, T* save_invstd,
+                              T* running_mean, T* running_var, double momentum, double eps, int64_t n, int64_t c,
+                              int64_t s) {
   if (c == 0) return;
   if (n * s == 0) {
     std::fill_n(save_mean, c, T(0));
@@ -280,8 +298,8 @@ void batch_norm_forward_train(const T* x, const T* gamma, const T* beta, T* y, T
 }
 
 template <typename T>
-void batch_norm_forward_eval(const T* x, const T* gamma, const T* beta, const T* running_mean, const T* running_var, double eps,
-                             T* y, int64_t n, int64_t c, int64_t s) {
+void batch_norm_forward_eval(const T* x, const T* gamma, const T* beta, const T* running_mean, const T* running_var,
+                             double eps, T* y, int64_t n, int64_t c, int64_t s) {
   if (n * c * s == 0) return;
   const Plan p(n, c, s);
   Coefficients<T> k(p);
@@ -293,8 +311,8 @@ void batch_norm_forward_eval(const T* x, const T* gamma, const T* beta, const T*
 }
 
 template <typename T>
-void batch_norm_backward(const T* gy, const T* x, const T* save_mean, const T* save_invstd, const T* gamma, T* gx, T* ggamma,
-                         T* gbeta, bool train, int64_t n, int64_t c, int64_t s) {
+void batch_norm_backward(const T* gy, const T* x, const T* save_mean, const T* save_invstd, const T* gamma, T* gx,
+                         T* ggamma, T* gbeta, bool train, int64_t n, int64_t c, int64_t s) {
   if (c == 0) return;
   if (n * s == 0) {
     if (ggamma != nullptr) std::fill_n(ggamma, c, T(0));
@@ -328,12 +346,12 @@ void batch_norm_backward(const T* gy, const T* x, const T* save_mean, const T* s
   }
 }
 
-#define TRT_BATCH_NORM(T)                                                                                                  \
-  template void batch_norm_forward_train<T>(const T*, const T*, const T*, T*, T*, T*, T*, T*, double, double, int64_t,     \
-                                            int64_t, int64_t);                                                             \
-  template void batch_norm_forward_eval<T>(const T*, const T*, const T*, const T*, const T*, double, T*, int64_t, int64_t, \
-                                           int64_t);                                                                       \
-  template void batch_norm_backward<T>(const T*, const T*, const T*, const T*, const T*, T*, T*, T*, bool, int64_t,        \
+#define TRT_BATCH_NORM(T)                                                                                              \
+  template void batch_norm_forward_train<T>(const T*, const T*, const T*, T*, T*, T*, T*, T*, double, double, int64_t, \
+                                            int64_t, int64_t);                                                         \
+  template void batch_norm_forward_eval<T>(const T*, const T*, const T*, const T*, const T*, double, T*, int64_t,      \
+                                           int64_t, int64_t);                                                          \
+  template void batch_norm_backward<T>(const T*, const T*, const T*, const T*, const T*, T*, T*, T*, bool, int64_t,    \
                                        int64_t, int64_t);
 TRT_BATCH_NORM(float)
 TRT_BATCH_NORM(double)

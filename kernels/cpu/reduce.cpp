@@ -70,23 +70,25 @@ void reduce_with(const ReduceKernel<T>& k, const T* x, T* out, int64_t outer, in
   }
   // Columns: cut into tiles, and down the rows too when there are few columns, so that partial results stay small.
   const int64_t tiles = ceil_div(inner, kReduceTile);
-  const int64_t piece_rows = outer * inner >= kReduceChunk ? r : std::min(r, std::max<int64_t>(128, kReduceChunk / inner));
+  const int64_t piece_rows =
+      outer * inner >= kReduceChunk ? r : std::min(r, std::max<int64_t>(128, kReduceChunk / inner));
   const int64_t pieces = ceil_div(r, piece_rows);
   std::unique_ptr<T[]> partial(pieces > 1 ? new T[static_cast<size_t>(outer * pieces * inner)] : nullptr);
   T* to = pieces > 1 ? partial.get() : out;
-  parallel_for(0, outer * pieces * tiles, grain_for(piece_rows * std::min(inner, kReduceTile)), [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i) {
-      const int64_t tile = i % tiles * kReduceTile, piece = i / tiles % pieces, o = i / tiles / pieces;
-      const int64_t rows = std::min(piece_rows, r - piece * piece_rows);
-      const T* from = x + (o * r + piece * piece_rows) * inner + tile;
-      T* dst = to + (o * pieces + piece) * inner + tile;
-      if (tiles == 1) {
-        reduce_narrow(k, from, rows, inner, p, dst);
-      } else {
-        k.cols(from, rows, inner, std::min(kReduceTile, inner - tile), p, dst);
-      }
-    }
-  });
+  parallel_for(0, outer * pieces * tiles, grain_for(piece_rows * std::min(inner, kReduceTile)),
+               [&](int64_t b, int64_t e) {
+                 for (int64_t i = b; i < e; ++i) {
+                   const int64_t tile = i % tiles * kReduceTile, piece = i / tiles % pieces, o = i / tiles / pieces;
+                   const int64_t rows = std::min(piece_rows, r - piece * piece_rows);
+                   const T* from = x + (o * r + piece * piece_rows) * inner + tile;
+                   T* dst = to + (o * pieces + piece) * inner + tile;
+                   if (tiles == 1) {
+                     reduce_narrow(k, from, rows, inner, p, dst);
+                   } else {
+                     k.cols(from, rows, inner, std::min(kReduceTile, inner - tile), p, dst);
+                   }
+                 }
+               });
   if (pieces > 1) reduce_with(*k.fold, partial.get(), out, outer, pieces, inner, p);
 }
 
@@ -110,9 +112,9 @@ void reduce_min(const T* x, T* out, int64_t outer, int64_t r, int64_t inner) {
 template <typename T>
 void reduce_norm(const T* x, T* out, double p, int64_t outer, int64_t r, int64_t inner) {
   const ReduceTable<T>& t = reduce_table<T>();
-  const ReduceKernel<T>& k = p == 0        ? t.nonzero
-                             : p == 1      ? t.abs_sum
-                             : p == 2      ? t.square_sum
+  const ReduceKernel<T>& k = p == 0          ? t.nonzero
+                             : p == 1        ? t.abs_sum
+                             : p == 2        ? t.square_sum
                              : std::isinf(p) ? (p > 0 ? t.abs_max : t.abs_min)
                                              : t.power_sum;
   reduce_with(k, x, out, outer, r, inner, static_cast<T>(p));
@@ -144,12 +146,12 @@ void sum_per_channel(const T* x, T* out, int64_t n, int64_t c, int64_t s) {
   }
 }
 
-#define TRT_REDUCE(T)                                                                                               \
-  template void reduce_with<T>(const ReduceKernel<T>&, const T*, T*, int64_t, int64_t, int64_t, T);                 \
-  template void reduce_sum<T>(const T*, T*, int64_t, int64_t, int64_t);                                             \
-  template void reduce_prod<T>(const T*, T*, int64_t, int64_t, int64_t);                                            \
-  template void reduce_max<T>(const T*, T*, int64_t, int64_t, int64_t);                                             \
-  template void reduce_min<T>(const T*, T*, int64_t, int64_t, int64_t);                                             \
+#define TRT_REDUCE(T)                                                                               \
+  template void reduce_with<T>(const ReduceKernel<T>&, const T*, T*, int64_t, int64_t, int64_t, T); \
+  template void reduce_sum<T>(const T*, T*, int64_t, int64_t, int64_t);                             \
+  template void reduce_prod<T>(const T*, T*, int64_t, int64_t, int64_t);                            \
+  template void reduce_max<T>(const T*, T*, int64_t, int64_t, int64_t);                             \
+  template void reduce_min<T>(const T*, T*, int64_t, int64_t, int64_t);                             \
   template void sum_per_channel<T>(const T*, T*, int64_t, int64_t, int64_t);
 TRT_REDUCE(float)
 TRT_REDUCE(double)

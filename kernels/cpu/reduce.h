@@ -1,6 +1,6 @@
-// Reductions over raw memory. Every function sees its input as a contiguous array [outer, r, inner], reduces it over r and
-// writes a contiguous [outer, inner]; the caller composes other axes from that by permuting or by several calls. Any of
-// the three extents may be 0: no output when outer or inner is 0, the identity of the reduction when r is 0.
+// Reductions over raw memory. Every function sees its input as a contiguous array [outer, r, inner], reduces it over r
+// and writes a contiguous [outer, inner]; the caller composes other axes from that by permuting or by several calls.
+// Any of the three extents may be 0: no output when outer or inner is 0, the identity of the reduction when r is 0.
 //
 // The functions are thread-safe, split large inputs over the pool of base/parallel.h, and return the same bits for any
 // number of threads. Inputs and outputs must not overlap. Temporary memory comes from the heap (std::bad_alloc).
@@ -19,7 +19,8 @@ void reduce_sum(const T* x, T* out, int64_t outer, int64_t r, int64_t inner);
 template <typename T>
 void reduce_prod(const T* x, T* out, int64_t outer, int64_t r, int64_t inner);
 
-// The largest and smallest element; NaN if there is one. Identities: the lowest and the largest value of T (the infinities).
+// The largest and smallest element; NaN if there is one. Identities: the lowest and the largest value of T (the
+// infinities).
 template <typename T>
 void reduce_max(const T* x, T* out, int64_t outer, int64_t r, int64_t inner);
 template <typename T>
@@ -32,8 +33,8 @@ void reduce_max_index(const T* x, T* values, int64_t* indices, int64_t outer, in
 template <typename T>
 void reduce_min_index(const T* x, T* values, int64_t* indices, int64_t outer, int64_t r, int64_t inner);
 
-// float and double: (sum |x|^p)^(1/p); p == 0 counts the elements that are not 0, p == inf and -inf give the largest and
-// smallest |x|. Identity: 0, for p < 0 infinity.
+// float and double: (sum |x|^p)^(1/p); p == 0 counts the elements that are not 0, p == inf and -inf give the largest
+// and smallest |x|. Identity: 0, for p < 0 infinity.
 template <typename T>
 void reduce_norm(const T* x, T* out, double p, int64_t outer, int64_t r, int64_t inner);
 
@@ -41,9 +42,9 @@ void reduce_norm(const T* x, T* out, double p, int64_t outer, int64_t r, int64_t
 template <typename T>
 void reduce_logsumexp(const T* x, T* out, int64_t outer, int64_t r, int64_t inner);
 
-// float and double: sum((x - mean)^2) / max(0, r - correction) and, unless null, the mean. A quotient with a zero divisor is
-// infinity or NaN, as in PyTorch; NaN for r == 0. Statistics are centred in each block and merged in double (Chan, Golub,
-// LeVeque 1983), so a mean large against the deviation costs no accuracy.
+// float and double: sum((x - mean)^2) / max(0, r - correction) and, unless null, the mean. A quotient with a zero
+// divisor is infinity or NaN, as in PyTorch; NaN for r == 0. Statistics are centred in each block and merged in double
+// (Chan, Golub, LeVeque 1983), so a mean large against the deviation costs no accuracy.
 template <typename T>
 void reduce_var(const T* x, T* var, T* mean, double correction, int64_t outer, int64_t r, int64_t inner);
 

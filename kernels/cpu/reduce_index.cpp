@@ -1,5 +1,5 @@
-// Extremum with its position. Contiguous rows are read twice, the second time from the cache: first the extremum, then a
-// search for its first place. Columns keep the running extremum and its row number in vectors.
+// Extremum with its position. Contiguous rows are read twice, the second time from the cache: first the extremum, then
+// a search for its first place. Columns keep the running extremum and its row number in vectors.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -183,8 +183,8 @@ void reduce_min_index(const T* x, T* values, int64_t* indices, int64_t outer, in
   reduce_index(false, x, values, indices, outer, r, inner);
 }
 
-#define TRT_REDUCE_INDEX(T)                                                                    \
-  template void reduce_max_index<T>(const T*, T*, int64_t*, int64_t, int64_t, int64_t);        \
+#define TRT_REDUCE_INDEX(T)                                                             \
+  template void reduce_max_index<T>(const T*, T*, int64_t*, int64_t, int64_t, int64_t); \
   template void reduce_min_index<T>(const T*, T*, int64_t*, int64_t, int64_t, int64_t);
 TRT_REDUCE_INDEX(float)
 TRT_REDUCE_INDEX(double)

@@ -45,29 +45,34 @@ struct Prod : Plain {
   }
 };
 
-// a where a > b or a is NaN, else b: keeps a NaN of either side.
+// Max and Min keep a NaN of either side; where the instruction returns b already, only a needs a look.
 struct Max : Plain {
   template <class D, class V>
   static HWY_INLINE V combine(D, V a, V b) {
-    if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
-      return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
-    } else {
+    if constexpr (!hwy::IsFloat<hn::TFromD<D>>()) {
       return hn::Max(a, b);
+    } else if constexpr (kNanReturnsSecond) {
+      return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, b));
+    } else {
+      return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
     }
   }
   template <typename T>
   static constexpr T identity() {
-    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::lowest();
   }
 };
 
 struct Min : Plain {
   template <class D, class V>
   static HWY_INLINE V combine(D, V a, V b) {
-    if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
-      return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
-    } else {
+    if constexpr (!hwy::IsFloat<hn::TFromD<D>>()) {
       return hn::Min(a, b);
+    } else if constexpr (kNanReturnsSecond) {
+      return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b));
+    } else {
+      return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
     }
   }
   template <typename T>
@@ -193,7 +198,14 @@ T reduce_row(const T* HWY_RESTRICT x, int64_t n, T p) {
 template <class Op, typename T>
 void reduce_rows(const T* HWY_RESTRICT x, int64_t outer, int64_t r, T p, T* HWY_RESTRICT out) {
   const hn::ScalableTag<T> d;
-  if (r < static_cast<int64_t>(hn::Lanes(d))) {
+  if (r <= 8) {
+    const hn::CappedTag<T, 1> one;  // so few elements are faster added one by one
+    for (int64_t i = 0; i < outer; ++i) {
+      auto v = Op::map(one, hn::LoadU(one, x + i * r), p);
+      for (int64_t k = 1; k < r; ++k) v = Op::combine(one, v, Op::map(one, hn::LoadU(one, x + i * r + k), p));
+      out[i] = hn::GetLane(v);
+    }
+  } else if (r < static_cast<int64_t>(hn::Lanes(d))) {
     for (int64_t i = 0; i < outer; ++i) out[i] = finish_lanes<Op>(d, mapped_tail<Op>(d, x + i * r, r, p));
   } else {
     for (int64_t i = 0; i < outer; ++i) out[i] = reduce_row<Op>(x + i * r, r, p);

@@ -2,8 +2,8 @@
 // pointers, and how work is cut into pieces.
 //
 // Note [Pieces of a reduction]
-// A long reduction is cut into pieces whose bounds follow from the extents alone (see Note [Deterministic parallelism]);
-// partial results are reduced again by the same driver. Kernels are serial and never allocate.
+// A long reduction is cut into pieces whose bounds follow from the extents alone (see Note [Deterministic
+// parallelism]); partial results are reduced again by the same driver. Kernels are serial and never allocate.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,14 @@ constexpr int64_t kReduceGrain = 32768;  // elements that are worth waking anoth
 constexpr int64_t kReduceTile = 1024;    // columns that a column kernel may be given at once
 constexpr int64_t kStatChunk = 8192;     // elements of a contiguous piece whose mean and deviation are found at once
 constexpr int64_t kStatRows = 128;       // the same for rows of columns
+
+// Whether to write an output of `rows` rows past the caches: it is larger than the share of the last-level cache that a
+// process may hope for, is none of the inputs, and consists of whole aligned cache lines.
+inline bool should_stream(const void* out, const void* in1, const void* in2, int64_t rows, int64_t row_bytes) {
+  constexpr int64_t kStreamBytes = int64_t{16} << 20;
+  return out != in1 && out != in2 && row_bytes % 64 == 0 && reinterpret_cast<uintptr_t>(out) % 64 == 0 &&
+         rows * row_bytes >= kStreamBytes;
+}
 
 template <typename T>
 struct ReduceKernel {
@@ -77,6 +85,10 @@ struct Moments {
   }
   void merge(const Moments& b) {
     if (b.n == 0) return;
+    if (n == 0) {
+      *this = b;
+      return;
+    }
     const double total = n + b.n, delta = b.mean - mean, wb = b.n / total;
     mean += delta * wb;
     m2 += b.m2 + delta * delta * n * wb;

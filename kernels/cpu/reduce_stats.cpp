@@ -40,8 +40,8 @@ struct Dot {
 
 // Four pairs of running vectors; a piece of kStatChunk elements gives a lane at most a few hundred terms.
 template <class Op, typename T>
-void stat_rows(const T* HWY_RESTRICT x, const T* HWY_RESTRICT g, int64_t rows, int64_t stride, int64_t n, T center, T* s1,
-               T* s2) {
+void stat_rows(const T* HWY_RESTRICT x, const T* HWY_RESTRICT g, int64_t rows, int64_t stride, int64_t n, T center,
+               T* s1, T* s2) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -237,9 +237,9 @@ void reduce_var(const T* x, T* var, T* mean, double correction, int64_t outer, i
   }
 }
 
-#define TRT_STATS(T)                                                                       \
-  template Moments row_moments<T>(const T*, int64_t, int64_t, int64_t);                    \
-  template void col_moments<T>(const T*, int64_t, int64_t, int64_t, double*, double*);     \
+#define TRT_STATS(T)                                                                   \
+  template Moments row_moments<T>(const T*, int64_t, int64_t, int64_t);                \
+  template void col_moments<T>(const T*, int64_t, int64_t, int64_t, double*, double*); \
   template void reduce_var<T>(const T*, T*, T*, double, int64_t, int64_t, int64_t);
 TRT_STATS(float)
 TRT_STATS(double)

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,6 +26,10 @@ template <typename T>
 constexpr bool has_native_masks() {
   return HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_AVX2 && sizeof(T) >= 4);
 }
+
+// Whether Max(a, b) and Min(a, b) are b when an operand is NaN, as the x86 instructions have it. On the portable target
+// they return the operand that is not NaN.
+constexpr bool kNanReturnsSecond = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3;
 
 // The first n lanes from p, zero in the others; 0 < n < Lanes(d).
 template <class D, typename T = hn::TFromD<D>>
@@ -59,8 +64,7 @@ HWY_INLINE void for_vectors(D d, int64_t n, const F& f) {
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     f(
-        i, [d](const T* p) HWY_ATTR { return hn::LoadU(d, p); },
-        [d](V v, T* p) HWY_ATTR { hn::StoreU(v, d, p); });
+        i, [d](const T* p) HWY_ATTR { return hn::LoadU(d, p); }, [d](V v, T* p) HWY_ATTR { hn::StoreU(v, d, p); });
   }
   if (const int64_t rest = n - i; rest > 0) {
     f(
@@ -69,7 +73,20 @@ HWY_INLINE void for_vectors(D d, int64_t n, const F& f) {
   }
 }
 
-// Combines all lanes by an associative and commutative functor combine(d, a, b), in an order fixed by the vector length.
+// The same with stores that bypass the cache: the output must be aligned to the vector, n a multiple of the lanes (see
+// should_stream), and the caller ends with hwy::FlushStream().
+template <class D, class F>
+HWY_INLINE void for_streamed_vectors(D d, int64_t n, const F& f) {
+  using T = hn::TFromD<D>;
+  for (int64_t i = 0; i < n; i += static_cast<int64_t>(hn::Lanes(d))) {
+    f(
+        i, [d](const T* p) HWY_ATTR { return hn::LoadU(d, p); },
+        [d](hn::Vec<D> v, T* p) HWY_ATTR { hn::Stream(v, d, p); });
+  }
+}
+
+// Combines all lanes by an associative and commutative functor combine(d, a, b), in an order fixed by the vector
+// length.
 template <class Op, class D>
 HWY_INLINE hn::TFromD<D> reduce_lanes(D d, hn::Vec<D> v) {
   constexpr size_t kLanes = hn::MaxLanes(D());
@@ -102,8 +119,8 @@ HWY_INLINE hn::TFromD<D> max_lanes(D d, hn::Vec<D> v) {
   return reduce_lanes<MaxLanes>(d, v);
 }
 
-// Scales p by 2^n, n integral and within [-1100, 1100] (double) or [-160, 160] (float); gradual underflow and overflow to
-// infinity as in the scalar function.
+// Scales p by 2^n, n integral and within [-1100, 1100] (double) or [-160, 160] (float); gradual underflow and overflow
+// to infinity as in the scalar function.
 template <class D>
 HWY_INLINE hn::Vec<D> scale_by_power_of_two(D d, hn::Vec<D> p, hn::Vec<D> n) {
   using T = hn::TFromD<D>;
@@ -115,7 +132,8 @@ HWY_INLINE hn::Vec<D> scale_by_power_of_two(D d, hn::Vec<D> p, hn::Vec<D> n) {
     return hn::Vec<D>{_mm512_scalef_pd(p.raw, n.raw)};
   }
 #else
-  // Adding 1.5 * 2^mantissa puts the integer into the low bits. Two factors, because 2^n alone may not be a normal number.
+  // Adding 1.5 * 2^mantissa puts the integer into the low bits. Two factors, because 2^n alone may not be a normal
+  // number.
   constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
   constexpr T kMagic = static_cast<T>(3) * static_cast<T>(int64_t{1} << (kMantissa - 1));
   const hn::RebindToSigned<D> di;
@@ -130,18 +148,24 @@ HWY_INLINE hn::Vec<D> scale_by_power_of_two(D d, hn::Vec<D> p, hn::Vec<D> n) {
 #endif
 }
 
-// exp(x), at most 1 ULP for float and double, denormal results included; NaN gives NaN, -infinity 0 and +infinity infinity.
-// kNonPositive: the caller knows that x <= 0 or NaN.
-// e^x = 2^n e^r with |r| <= ln(2)/2, where e^r = 1 + r + r^2 q(r) and q is the minimax polynomial for the relative error
-// of the whole (3e-9 and 4e-18), found with the Remez algorithm.
+// exp(x), at most 1 ULP for float and double (1.2 without FMA), denormal results included; NaN gives NaN, -infinity 0
+// and +infinity infinity. kNonPositive: the caller knows that x <= 0 or NaN. e^x = 2^n e^r with |r| <= ln(2)/2, where
+// e^r = 1 + r + r^2 q(r) and q is the minimax polynomial for the relative error of the whole (3e-9 and 4e-18), found
+// with the Remez algorithm.
 template <bool kNonPositive, class D>
 HWY_INLINE hn::Vec<D> exp_vec(D d, hn::Vec<D> x) {
   using T = hn::TFromD<D>;
   constexpr bool kFloat = sizeof(T) == 4;
   const auto set = [d](double f, double g) HWY_ATTR { return hn::Set(d, static_cast<T>(kFloat ? f : g)); };
-  // Comparisons and not Max or Min, whose treatment of NaN depends on the target.
-  auto c = hn::IfThenElse(hn::Lt(x, set(-105.0, -746.0)), set(-105.0, -746.0), x);
-  if constexpr (!kNonPositive) c = hn::IfThenElse(hn::Gt(c, set(89.0, 710.0)), set(89.0, 710.0), c);
+  const auto lo = set(-105.0, -746.0), hi = set(89.0, 710.0);
+  auto c = x;
+  if constexpr (kNanReturnsSecond) {
+    c = hn::Max(lo, c);
+    if constexpr (!kNonPositive) c = hn::Min(hi, c);
+  } else {
+    c = hn::IfThenElse(hn::Lt(c, lo), lo, c);
+    c = hn::IfThenElse(hn::Gt(c, hi), hi, c);
+  }
   // Rounding to integers by the magic constant again: Round is slow on the portable target.
   const auto magic = set(12582912.0, 6755399441055744.0);
   const auto n = hn::Sub(hn::MulAdd(c, set(1.44269504088896341, 1.44269504088896341), magic), magic);

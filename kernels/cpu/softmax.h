@@ -1,6 +1,7 @@
-// Softmax and log-softmax over the middle axis of contiguous arrays [outer, r, inner], and their gradients; T is float or
-// double. Extents may be 0. Thread-safe, parallel, results independent of the number of threads. Each output array may be
-// one of the inputs (same pointer); no other overlap. A slice with NaN or +infinity, or of -infinity only, gives NaN.
+// Softmax and log-softmax over the middle axis of contiguous arrays [outer, r, inner], and their gradients; T is float
+// or double. Extents may be 0. Thread-safe, parallel, results independent of the number of threads. Each output array
+// may be one of the inputs (same pointer); no other overlap. A slice with NaN or +infinity, or of -infinity only, gives
+// NaN.
 #pragma once
 
 #include <cstdint>
