@@ -6,6 +6,8 @@
 #include <tuple>
 #include <vector>
 
+#include "autograd/formulas_indexing.h"
+#include "autograd/formulas_reduction.h"
 #include "ops/formula_util.h"
 
 namespace trt::formulas {
