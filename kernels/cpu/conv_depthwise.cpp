@@ -33,37 +33,44 @@ class PaddedPlane {
     }
   }
 
-  // Vector loads may run over the last row by less than a vector.
+  // Vector loads and copies may run over the last row by less than a vector.
   size_t bytes() const { return size_t(phases_h_ * phases_w_ * rows_ * cols_ + lanes_) * sizeof(float); }
   int64_t cols() const { return cols_; }
 
-  void fill(const float* plane, float* to) const {
+  // Zeros; fill() writes only the places that lie inside the plane.
+  void clear(float* to) const { std::fill_n(to, phases_h_ * phases_w_ * rows_ * cols_ + lanes_, 0.0f); }
+
+  void fill(const ConvKernels& kernels, const float* plane, float* to) const {
     for (int64_t py = 0; py < phases_h_; ++py) {
-      for (int64_t px = 0; px < phases_w_; ++px) {
-        // Columns of this phase that lie inside the plane.
-        const int64_t x0 = px - pad_w_;
-        const int64_t from = std::clamp<int64_t>(x0 < 0 ? (-x0 + stride_w_ - 1) / stride_w_ : 0, 0, cols_);
-        const int64_t until = std::clamp<int64_t>(w_ > x0 ? (w_ - x0 + stride_w_ - 1) / stride_w_ : 0, from, cols_);
-        for (int64_t r = 0; r < rows_; ++r, to += cols_) {
-          const int64_t y = r * stride_h_ + py - pad_h_;
-          if (y < 0 || y >= h_) {
-            std::fill_n(to, cols_, 0.0f);
-            continue;
-          }
-          const float* row = plane + y * w_ + x0;
-          std::fill_n(to, from, 0.0f);
-          if (stride_w_ == 1) std::copy_n(row + from, until - from, to + from);
-          else for (int64_t c = from; c < until; ++c) to[c] = row[c * stride_w_];
-          std::fill_n(to + until, cols_ - until, 0.0f);
+      const Span r = inside(h_, py - pad_h_, stride_h_, rows_);
+      for (int64_t px = 0; px < phases_w_; ++px, to += rows_ * cols_) {
+        const Span c = inside(w_, px - pad_w_, stride_w_, cols_);
+        if (r.begin == r.end || c.begin == c.end) continue;
+        const float* from = plane + (r.begin * stride_h_ + py - pad_h_) * w_ + c.begin * stride_w_ + px - pad_w_;
+        float* out = to + r.begin * cols_ + c.begin;
+        if (stride_w_ == 1) {
+          kernels.copy_rows(from, stride_h_ * w_, r.end - r.begin, c.end - c.begin, out, cols_);
+          continue;
         }
+        for (int64_t i = r.begin; i < r.end; ++i, from += stride_h_ * w_, out += cols_)
+          for (int64_t j = 0; j < c.end - c.begin; ++j) out[j] = from[j * stride_w_];
       }
     }
-    std::fill_n(to, lanes_, 0.0f);
   }
 
   std::vector<int64_t> offsets;
 
  private:
+  struct Span {
+    int64_t begin, end;
+  };
+  // The i in [0, count) with 0 <= first + i * stride < size.
+  static Span inside(int64_t size, int64_t first, int64_t stride, int64_t count) {
+    const int64_t begin = std::clamp<int64_t>(first < 0 ? (stride - 1 - first) / stride : 0, 0, count);
+    const int64_t end = std::clamp<int64_t>(size > first ? (size - first + stride - 1) / stride : 0, begin, count);
+    return {begin, end};
+  }
+
   int64_t h_, w_, stride_h_, stride_w_, pad_h_, pad_w_, phases_h_, phases_w_, rows_, cols_;
   int lanes_;
 };
@@ -84,8 +91,9 @@ void depthwise_forward(const Conv2dShape& s, const float* x, const float* w, con
   parallel_for(0, s.n * s.c, plane_grain(out_plane * taps * multiplier), [&](int64_t begin, int64_t end) {
     Scratch buffer(padded.bytes());
     float* xp = buffer.as<float>();
+    padded.clear(xp);
     for (int64_t plane = begin; plane < end; ++plane) {
-      padded.fill(x + plane * s.h * s.w, xp);
+      padded.fill(kernels, x + plane * s.h * s.w, xp);
       for (int64_t m = 0; m < multiplier; ++m) {
         const int64_t o = plane % s.c * multiplier + m;
         kernels.depthwise(xp, padded.cols(), taps, padded.offsets.data(), w + o * taps, bias ? bias[o] : 0.0f, s.oh, s.ow,
@@ -104,9 +112,10 @@ void depthwise_backward_input(const Conv2dShape& s, const float* gy, const float
                              s.dil_w, s.h, s.w, kernels.lanes);
     parallel_for(0, s.n * s.c, grain, [&](int64_t begin, int64_t end) {
       Scratch buffer(padded.bytes());
+      padded.clear(buffer.as<float>());
       std::vector<float> turned(static_cast<size_t>(taps));
       for (int64_t plane = begin; plane < end; ++plane) {
-        padded.fill(gy + plane * out_plane, buffer.as<float>());
+        padded.fill(kernels, gy + plane * out_plane, buffer.as<float>());
         const float* wc = w + plane % s.c * taps;
         std::reverse_copy(wc, wc + taps, turned.begin());
         kernels.depthwise(buffer.as<float>(), padded.cols(), taps, padded.offsets.data(), turned.data(), 0.0f, s.h, s.w,
@@ -148,11 +157,12 @@ void depthwise_backward_weight(const Conv2dShape& s, const float* x, const float
   parallel_for(0, s.c, plane_grain(s.n * out_plane * taps * multiplier), [&](int64_t begin, int64_t end) {
     Scratch buffer(padded.bytes());
     float* xp = buffer.as<float>();
+    padded.clear(xp);
     for (int64_t c = begin; c < end; ++c) {
       std::fill_n(gw + c * multiplier * taps, multiplier * taps, 0.0f);
       if (gbias) std::fill_n(gbias + c * multiplier, multiplier, 0.0f);
       for (int64_t image = 0; image < s.n; ++image) {
-        padded.fill(x + (image * s.c + c) * s.h * s.w, xp);
+        padded.fill(kernels, x + (image * s.c + c) * s.h * s.w, xp);
         for (int64_t o = c * multiplier; o < (c + 1) * multiplier; ++o) {
           const float* g = gy + (image * s.o + o) * out_plane;
           kernels.depthwise_grad(xp, padded.cols(), taps, padded.offsets.data(), g, s.oh, s.ow, gw + o * taps);

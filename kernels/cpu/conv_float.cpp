@@ -245,7 +245,7 @@ void pack_weights(const Pass& p, int rows, int64_t step, const float* w, float* 
 }
 
 // Rows of the unfolded source that a panel holds at once: with the packed weights of a block they stay in the L2 cache.
-constexpr int64_t kMaxDepth = 640;
+constexpr int64_t kMaxDepth = 1152;
 // Fewer source channels than this are packed: the loop over them would be too short.
 constexpr int64_t kMinDirectChannels = 4;
 

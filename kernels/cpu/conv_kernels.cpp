@@ -204,6 +204,7 @@ HWY_NOINLINE void tile_direct_of(const float* src, int64_t channel_stride, int64
 #pragma GCC unroll 16
     for (int v = 0; v < NV * R; ++v) from[v] = src + runs[v].offset, mask[v] = mask_of(runs[v].mask);
     for (int64_t at = 0; at < end; at += channel_stride, a += kRows) {
+      __builtin_prefetch(a + 24 * kRows);
       V bv[NV];
 #pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) {
