@@ -53,31 +53,42 @@ void ln_forward(const T* x, const T* gamma, const T* beta, T* y, int64_t n, T me
   }
 }
 
-// Blocks of 1,024 elements bound the number of terms per lane.
+// Blocks of 1,024 elements bound the number of terms per lane; two pairs of sums hide the latency of the additions.
 template <bool kParams, typename T>
 HWY_INLINE void ln_sums_impl(const T* HWY_RESTRICT gy, const T* HWY_RESTRICT x, const T* HWY_RESTRICT gamma, int64_t n,
                              T mean, T rstd, T* s1, T* s2, T* HWY_RESTRICT ggamma, T* HWY_RESTRICT gbeta) {
   const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto m = hn::Set(d, mean), r = hn::Set(d, rstd);
-  auto a = hn::Zero(d), b = a;
-  for (int64_t block = 0; block < n; block += 1024) {
-    auto ab = hn::Zero(d), bb = ab;
-    for_vectors(d, std::min<int64_t>(1024, n - block), [&](int64_t j, auto load, auto store) HWY_ATTR {
-      const int64_t i = block + j;
-      // Lanes past the end have g = 0.
-      const auto gv = load(gy + i);
-      const auto g = hn::Mul(gv, load(gamma + i));
-      const auto u = hn::Mul(hn::Sub(load(x + i), m), r);
-      ab = hn::Add(ab, g);
-      bb = hn::MulAdd(g, u, bb);
-      if constexpr (kParams) {
-        store(hn::MulAdd(gv, u, load(ggamma + i)), ggamma + i);
-        store(hn::Add(gv, load(gbeta + i)), gbeta + i);
-      }
-    });
-    a = hn::Add(a, ab);
-    b = hn::Add(b, bb);
+  // Lanes past the end have gv = 0.
+  const auto step = [&](int64_t i, auto load, auto store, V& a, V& b) HWY_ATTR {
+    const auto gv = load(gy + i);
+    const auto g = hn::Mul(gv, load(gamma + i));
+    const auto u = hn::Mul(hn::Sub(load(x + i), m), r);
+    a = hn::Add(a, g);
+    b = hn::MulAdd(g, u, b);
+    if constexpr (kParams) {
+      store(hn::MulAdd(gv, u, load(ggamma + i)), ggamma + i);
+      store(hn::Add(gv, load(gbeta + i)), gbeta + i);
+    }
+  };
+  const auto whole_load = [d](const T* p) HWY_ATTR { return hn::LoadU(d, p); };
+  const auto whole_store = [d](V v, T* p) HWY_ATTR { hn::StoreU(v, d, p); };
+  V a = hn::Zero(d), b = a;
+  int64_t i = 0;
+  while (n - i >= 2 * lanes) {
+    const int64_t end = i + std::min<int64_t>(1024, (n - i) / (2 * lanes) * (2 * lanes));
+    V a0 = hn::Zero(d), b0 = a0, a1 = a0, b1 = a0;
+    for (; i < end; i += 2 * lanes) {
+      step(i, whole_load, whole_store, a0, b0);
+      step(i + lanes, whole_load, whole_store, a1, b1);
+    }
+    a = hn::Add(a, hn::Add(a0, a1));
+    b = hn::Add(b, hn::Add(b0, b1));
   }
+  const int64_t done = i;
+  for_vectors(d, n - done, [&](int64_t j, auto load, auto store) HWY_ATTR { step(done + j, load, store, a, b); });
   *s1 = sum_lanes(d, a);
   *s2 = sum_lanes(d, b);
 }
