@@ -224,21 +224,20 @@ void pack_weights(const Pass& p, int rows, int64_t step, const float* w, float* 
     for (int64_t item = begin; item < end; ++item) {
       const int64_t group = item / blocks, block = item % blocks;
       float* to = a + item * k * rows;
-      for (int r = 0; r < rows; ++r) {
-        const int64_t channel = block * rows + r;
-        if (channel >= p.dst_channels) {
-          for (int64_t i = 0; i < k; ++i) to[i * rows + r] = 0;
-          continue;
-        }
-        const float* from = w + group * p.weight_group + channel * p.weight_dst;
-        float* out = to + r;
-        for (int64_t c0 = 0; c0 < p.src_channels; c0 += step) {
-          const int64_t count = std::min(step, p.src_channels - c0);
+      const int64_t channels = std::min<int64_t>(rows, p.dst_channels - block * rows);
+      if (channels < rows) std::fill_n(to, k * rows, 0.0f);
+      const float* from = w + group * p.weight_group + block * rows * p.weight_dst;
+      for (int64_t c0 = 0; c0 < p.src_channels; c0 += step) {
+        const int64_t count = std::min(step, p.src_channels - c0);
+        for (int64_t c = 0; c < count; ++c, from += p.weight_src) {
+          float* out = to + c * rows;
           for (const Tap& tap : p.taps) {
-            const float* value = from + c0 * p.weight_src + tap.weight;
-            for (int64_t c = 0; c < count; ++c, value += p.weight_src, out += rows) *out = *value;
+            const float* value = from + tap.weight;
+            for (int64_t r = 0; r < channels; ++r) out[r] = value[r * p.weight_dst];
+            out += count * rows;
           }
         }
+        to += count * taps * rows;
       }
     }
   });

@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "kernels/cpu/blas.h"
+#include "kernels/cpu/gemv_kernels.h"
 #include "kernels/cpu/scratch.h"
 
 namespace trt::cpu {
@@ -36,13 +37,6 @@ inline void call_gemv(const Blas& b, bool t, int64_t m, int64_t n, double alpha,
   b.dgemv(kBlasRowMajor, t ? kBlasTrans : kBlasNoTrans, int(m), int(n), alpha, a, int(lda), x, int(incx), beta, y,
           int(incy));
 }
-inline float call_dot(const Blas& b, int64_t n, const float* x, int64_t incx, const float* y, int64_t incy) {
-  return b.sdot(int(n), x, int(incx), y, int(incy));
-}
-inline double call_dot(const Blas& b, int64_t n, const double* x, int64_t incx, const double* y, int64_t incy) {
-  return b.ddot(int(n), x, int(incx), y, int(incy));
-}
-
 template <typename T>
 void scale_matrix(int64_t m, int64_t n, T beta, T* c, int64_t ldc) {
   if (beta == T(1)) return;
@@ -157,7 +151,8 @@ void gemv_any(bool trans, int64_t m, int64_t n, T alpha, const T* a, int64_t lda
               int64_t incy) {
   const int64_t x_size = trans ? m : n, y_size = trans ? n : m;
   if (y_size <= 0) return;
-  // BLAS starts from the other end for a negative increment and has no zero one: such vectors go through a copy.
+  // BLAS starts from the other end for a negative increment and has no zero one: such vectors go through a copy, and so do those
+  // whose increment our own kernel does not take.
   if (incy < 1 || incy > INT_MAX) {
     Scratch copy(size_t(y_size) * sizeof(T));
     T* yc = copy.as<T>();
@@ -166,7 +161,7 @@ void gemv_any(bool trans, int64_t m, int64_t n, T alpha, const T* a, int64_t lda
     for (int64_t i = 0; i < y_size; ++i) y[i * incy] = yc[i];
     return;
   }
-  if (x_size > 0 && alpha != T(0) && (incx < 1 || incx > INT_MAX)) {
+  if (x_size > 0 && alpha != T(0) && (trans ? incx < 1 || incx > INT_MAX : incx != 1)) {
     Scratch copy(size_t(x_size) * sizeof(T));
     T* xc = copy.as<T>();
     for (int64_t i = 0; i < x_size; ++i) xc[i] = x[i * incx];
@@ -175,28 +170,29 @@ void gemv_any(bool trans, int64_t m, int64_t n, T alpha, const T* a, int64_t lda
   if (beta != T(1)) for (int64_t i = 0; i < y_size; ++i) y[i * incy] = beta == T(0) ? T(0) : y[i * incy] * beta;
   if (x_size <= 0 || alpha == T(0)) return;
   lda = leading(m, n, lda);
-  if (lda > INT_MAX) {
-    const int64_t step_y = trans ? 1 : lda, step_x = trans ? lda : 1;
+  if (trans && lda > INT_MAX) {
     for (int64_t i = 0; i < y_size; ++i) {
       T sum = 0;
-      for (int64_t j = 0; j < x_size; ++j) sum += a[i * step_y + j * step_x] * x[j * incx];
+      for (int64_t j = 0; j < x_size; ++j) sum += a[i + j * lda] * x[j * incx];
       y[i * incy] += alpha * sum;
     }
     return;
   }
-  const Blas& lib = blas();
   // Parts of y of about 128 Ki elements of A; columns in whole cache lines.
-  int64_t part = std::max<int64_t>(1, (int64_t(1) << 17) / std::max<int64_t>(x_size, 1));
+  int64_t part = std::max<int64_t>(1, (int64_t(1) << 17) / x_size);
   if (trans) part = std::max<int64_t>(256, (part + 63) / 64 * 64);
   part = std::min({part, y_size, kMaxInner});
+  const Blas* lib = trans ? &blas() : nullptr;
   parallel_for(0, (y_size + part - 1) / part, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
       const int64_t from = item * part, count = std::min(part, y_size - from);
-      const T* block = a + (trans ? from : from * lda);
+      if (!trans) {
+        gemv_kernels<T>().rows(count, x_size, alpha, a + from * lda, lda, x, y + from * incy, incy);
+        continue;
+      }
       for (int64_t p = 0; p < x_size; p += kMaxInner) {
         const int64_t depth = std::min(kMaxInner, x_size - p);
-        call_gemv(lib, trans, trans ? depth : count, trans ? count : depth, alpha, block + (trans ? p * lda : p), lda,
-                  x + p * incx, incx, T(1), y + from * incy, incy);
+        call_gemv(*lib, true, depth, count, alpha, a + from + p * lda, lda, x + p * incx, incx, T(1), y + from * incy, incy);
       }
     }
   });
@@ -205,22 +201,20 @@ void gemv_any(bool trans, int64_t m, int64_t n, T alpha, const T* a, int64_t lda
 template <typename T>
 T dot_any(int64_t n, const T* x, int64_t incx, const T* y, int64_t incy) {
   if (n <= 0) return T(0);
-  if (n <= 32 || incx < 1 || incy < 1 || std::max(incx, incy) > INT_MAX) {
+  const bool dense = incx == 1 && incy == 1;
+  auto part_sum = [&](int64_t from, int64_t count) {
+    if (dense) return gemv_kernels<T>().dot(count, x + from, y + from);
     T sum = 0;
-    for (int64_t i = 0; i < n; ++i) sum += x[i * incx] * y[i * incy];
+    for (int64_t i = from; i < from + count; ++i) sum += x[i * incx] * y[i * incy];
     return sum;
-  }
-  const Blas& lib = blas();
+  };
   constexpr int64_t kPart = int64_t(1) << 16;
-  if (n <= kPart) return call_dot(lib, n, x, incx, y, incy);
+  if (n <= kPart) return part_sum(0, n);
   const int64_t parts = (n + kPart - 1) / kPart;
   Scratch partial(size_t(parts) * sizeof(T));
   T* sums = partial.as<T>();
   parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) {
-      const int64_t from = p * kPart;
-      sums[p] = call_dot(lib, std::min(kPart, n - from), x + from * incx, incx, y + from * incy, incy);
-    }
+    for (int64_t p = begin; p < end; ++p) sums[p] = part_sum(p * kPart, std::min(kPart, n - p * kPart));
   });
   T sum = 0;
   for (int64_t p = 0; p < parts; ++p) sum += sums[p];
