@@ -140,4 +140,10 @@ bool remove_hook(const Tensor& t, uint64_t id) {
 
 Tensor detach(const Tensor& t) { return alias_tensor(t, t.sizes(), t.strides(), t.storage_offset()); }
 
+std::string print_suffix(const Tensor& t) {
+  if (!requires_grad(t)) return {};
+  const NodePtr fn = grad_fn(t);
+  return fn ? str_cat("grad_fn=<", fn->name(), ">") : "requires_grad=True";
+}
+
 }  // namespace trt::autograd

@@ -54,5 +54,7 @@ uint64_t add_hook(const Tensor& t, intrusive_ptr<NodeHook> hook);
 bool remove_hook(const Tensor& t, uint64_t id);
 // A tensor on the same storage without history. Shares the version counter.
 Tensor detach(const Tensor& t);
+// "requires_grad=True" or "grad_fn=<AddBackward0>", as PyTorch prints it; empty when neither holds.
+std::string print_suffix(const Tensor& t);
 
 }  // namespace trt::autograd

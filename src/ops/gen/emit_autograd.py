@@ -241,7 +241,7 @@ def _kernel(plan, v):
         mark = f"  mark_view({self_name}, fresh);\n"
     out.append(f"  if (TRT_LIKELY(!any_requires_grad({relevant}))) {{\n    BelowAutogradGuard below;\n")
     if view:
-        out.append(f"    auto fresh = {forward};\n  {mark}    return result;\n  }}\n")
+        out.append(f"    auto fresh = {forward};\n  {mark}    return fresh;\n  }}\n")
     else:
         out.append(f"    return {forward};\n  }}\n")
     out.append(f"  auto node = make_node<{name}>();\n{''.join(edges)}{_save_statements(plan, v, 'before')}")

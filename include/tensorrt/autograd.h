@@ -1,0 +1,81 @@
+/**
+ * @file autograd.h
+ * Gradients: requires_grad, backward, grad, hooks, and the thread's modes.
+ *
+ * Many host threads may run backward at once, also over shared leaves: accumulation into a leaf is synchronized. Changing
+ * requires_grad, hooks or the gradient of one tensor needs external synchronization with its use elsewhere. Modes are the calling
+ * thread's.
+ */
+#ifndef TENSORRT_AUTOGRAD_H
+#define TENSORRT_AUTOGRAD_H
+
+#include "tensorrt/base.h"
+#include "tensorrt/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Whether operators on this thread record gradients (true at first). @since 0.1 */
+TRT_API bool trt_grad_mode(void);
+/** Switches recording on this thread: false is PyTorch's no_grad, true enable_grad. Returns the previous mode. @since 0.1 */
+TRT_API bool trt_set_grad_mode(bool enabled);
+/** Whether inference mode is on. @since 0.1 */
+TRT_API bool trt_inference_mode(void);
+/**
+ * Switches inference mode on this thread: tensors made in it can never take part in recording, which saves bookkeeping. Returns the
+ * previous mode. @since 0.1
+ */
+TRT_API bool trt_set_inference_mode(bool enabled);
+
+/** Whether gradients flow to this tensor. false for NULL. @since 0.1 */
+TRT_API bool trt_tensor_requires_grad(const trt_tensor* tensor);
+/** Asks for gradients of a leaf of floating dtype. @since 0.1 */
+TRT_API trt_status* trt_tensor_set_requires_grad(trt_tensor* tensor, bool requires_grad);
+/** Whether no operator of the graph made it. true for NULL. @since 0.1 */
+TRT_API bool trt_tensor_is_leaf(const trt_tensor* tensor);
+/**
+ * The name of the node that made the tensor ("AddBackward0"), freed with trt_string_release; NULL in *out for a leaf. @since 0.1
+ */
+TRT_API trt_status* trt_tensor_grad_fn_name(const trt_tensor* tensor, char** out);
+/** The accumulated gradient: a new handle, or NULL in *out when there is none. @since 0.1 */
+TRT_API trt_status* trt_tensor_grad(const trt_tensor* tensor, trt_tensor** out);
+/** Sets the gradient (of the same shape, dtype and device), or drops it with NULL. @since 0.1 */
+TRT_API trt_status* trt_tensor_set_grad(trt_tensor* tensor, const trt_tensor* grad);
+/** Keeps the gradient of a tensor that is not a leaf. @since 0.1 */
+TRT_API trt_status* trt_tensor_retain_grad(trt_tensor* tensor);
+/** The same elements without history; shares memory and version counter. @since 0.1 */
+TRT_API trt_status* trt_tensor_detach(const trt_tensor* tensor, trt_tensor** out);
+
+/**
+ * Backward from outputs: gradients accumulate in the leaves. `grads`: one for each output, NULL elements (or grads NULL) stand for 1 where
+ * the output has one element. `inputs` (may be empty) limits accumulation to these tensors. `retain_graph` keeps what the graph saved, for
+ * another pass; `create_graph` records the backward pass itself, for higher derivatives. @since 0.1
+ */
+TRT_API trt_status* trt_backward(const trt_tensor* const* outputs, size_t outputs_count, const trt_tensor* const* grads, size_t grads_count,
+                                 const trt_tensor* const* inputs, size_t inputs_count, bool retain_graph, bool create_graph);
+/** trt_backward of one output with one element, freeing the graph. @since 0.1 */
+TRT_API trt_status* trt_tensor_backward(const trt_tensor* tensor);
+/**
+ * The gradients of `inputs`; changes no tensor's grad. `out` receives inputs_count new handles; with allow_unused an input that does not reach
+ * the outputs gives NULL, without it that is an error. @since 0.1
+ */
+TRT_API trt_status* trt_grad(const trt_tensor* const* outputs, size_t outputs_count, const trt_tensor* const* inputs, size_t inputs_count,
+                             const trt_tensor* const* grads, size_t grads_count, bool retain_graph, bool create_graph, bool allow_unused,
+                             trt_tensor** out);
+
+/**
+ * A tensor hook: sees the gradient (borrowed) in every backward pass; may give a replacement of the same shape in *out (ownership goes to the
+ * library). Returns NULL, or a status that fails the backward call and reaches its caller unchanged.
+ */
+typedef trt_status* (*trt_hook_fn)(const trt_tensor* grad, trt_tensor** out, void* user_data);
+/** Adds a hook; `destroy` runs exactly once, also when this fails. *out_id identifies it for removal. @since 0.1 */
+TRT_API trt_status* trt_tensor_add_hook(trt_tensor* tensor, trt_hook_fn fn, void* user_data, trt_destroy_fn destroy, uint64_t* out_id);
+/** Removes a hook. TRT_NOT_FOUND when there is none of this id. @since 0.1 */
+TRT_API trt_status* trt_tensor_remove_hook(trt_tensor* tensor, uint64_t id);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,49 @@
+// Gradient helpers of the neural-network operators.
+#pragma once
+
+#include <array>
+#include <tuple>
+
+#include "core/tensor.h"
+
+namespace trt::formulas {
+
+// Gradients of conv2d with respect to input, weight and bias.
+std::tuple<Tensor, Tensor, Tensor> conv2d_backward(const Tensor& grad, const Tensor& input, const Tensor& weight, IntArrayRef stride, IntArrayRef padding,
+                                                   IntArrayRef dilation, int64_t groups, const std::array<bool, 3>& mask);
+Tensor conv2d_weight_gradient(const Tensor& grad, const Tensor& input, IntArrayRef weight_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                              int64_t groups);
+
+// The elements of `planes` [..., h, w] at the flat positions that a max pooling noted (indices [..., oh, ow]).
+Tensor gather_planes(const Tensor& planes, const Tensor& indices);
+
+// Derivatives of the backward formulas of softmax and log_softmax with respect to the forward output. `v` is the gradient of
+// the backward's result, `g` the gradient that it took.
+Tensor softmax_double_backward(const Tensor& v, const Tensor& g, const Tensor& output, int64_t dim);
+Tensor log_softmax_double_backward(const Tensor& v, const Tensor& g, const Tensor& output, int64_t dim);
+
+// Gradients of native_layer_norm and batch_norm_stats with respect to input, weight and bias.
+std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad, const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight,
+                                                       const Tensor& mean, const Tensor& rstd, double eps, const std::array<bool, 3>& mask);
+std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight, const Tensor& mean, const Tensor& invstd,
+                                                       bool training, double eps, const std::array<bool, 3>& mask);
+// Derivatives of those two backward operators with respect to grad_output, input and weight; v, vw and vb are the gradients of
+// their three results.
+std::tuple<Tensor, Tensor, Tensor> layer_norm_double_backward(const Tensor& v, const Tensor& vw, const Tensor& vb, const Tensor& grad_output,
+                                                              const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, double eps,
+                                                              const std::array<bool, 3>& wants, const std::array<bool, 3>& mask);
+std::tuple<Tensor, Tensor, Tensor> batch_norm_double_backward(const Tensor& v, const Tensor& vw, const Tensor& vb, const Tensor& grad_output,
+                                                              const Tensor& input, const Tensor& weight, const Tensor& mean, const Tensor& invstd, bool training,
+                                                              double eps, const std::array<bool, 3>& wants, const std::array<bool, 3>& mask);
+
+Tensor nll_loss_value(const Tensor& input, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index);
+// Derivatives of cross_entropy_backward with respect to grad_output and input.
+std::tuple<Tensor, Tensor> cross_entropy_double_backward(const Tensor& v, const Tensor& grad_output, const Tensor& input, const Tensor& target,
+                                                         const Tensor& weight, const Tensor& total_weight, int64_t reduction, int64_t ignore_index,
+                                                         const std::array<bool, 2>& mask);
+
+// The derivative of embedding_backward with respect to its gradient argument.
+Tensor embedding_double_backward(const Tensor& v, const Tensor& indices, int64_t padding_idx);
+DimVector negated(IntArrayRef pad);
+
+}  // namespace trt::formulas

@@ -1,0 +1,134 @@
+// autograd.h: gradients, hooks, modes.
+#include "tensorrt/autograd.h"
+
+#include "autograd/engine.h"
+#include "autograd/meta.h"
+#include "capi/convert.h"
+
+using namespace trt;
+using namespace trt::capi;
+
+namespace {
+
+// A hook of the host. `destroy` runs when the last reference goes: exactly once, also if adding the hook failed.
+class HostHook final : public autograd::NodeHook {
+ public:
+  HostHook(trt_hook_fn fn, void* user_data, trt_destroy_fn destroy) : fn_(fn), user_data_(user_data), destroy_(destroy) {}
+  ~HostHook() override {
+    if (destroy_) destroy_(user_data_);
+  }
+  Tensor call(const Tensor& grad) override {
+    trt_tensor* replaced = nullptr;
+    trt_status* status = fn_(handle(grad.impl()), &replaced, user_data_);
+    Tensor result = Tensor::adopt(impl(replaced));
+    if (status) throw StatusError(status);
+    return result;
+  }
+
+ private:
+  trt_hook_fn fn_;
+  void* user_data_;
+  trt_destroy_fn destroy_;
+};
+
+const Tensor& checked(const BorrowedTensor& t, const char* name) {
+  if (!t.get().defined()) throw_null_argument(name);
+  return t.get();
+}
+
+}  // namespace
+
+extern "C" {
+
+TRT_EXPORT bool trt_grad_mode(void) { return thread_state.grad_enabled; }
+TRT_EXPORT bool trt_set_grad_mode(bool enabled) { return std::exchange(thread_state.grad_enabled, enabled); }
+TRT_EXPORT bool trt_inference_mode(void) { return thread_state.inference; }
+TRT_EXPORT bool trt_set_inference_mode(bool enabled) {
+  const bool previous = thread_state.inference;
+  set_inference_mode(enabled);
+  return previous;
+}
+
+TRT_EXPORT bool trt_tensor_requires_grad(const trt_tensor* tensor) { return tensor && autograd::requires_grad(BorrowedTensor(impl(tensor))); }
+TRT_EXPORT trt_status* trt_tensor_set_requires_grad(trt_tensor* tensor, bool requires_grad) {
+  return guard("trt_tensor_set_requires_grad", [&] { autograd::set_requires_grad(MutableArg(tensor, "tensor"), requires_grad); });
+}
+TRT_EXPORT bool trt_tensor_is_leaf(const trt_tensor* tensor) {
+  if (!tensor) return true;
+  bool leaf = true;
+  trt_status_release(guard("trt_tensor_is_leaf", [&] { leaf = autograd::is_leaf(BorrowedTensor(impl(tensor))); }));
+  return leaf;
+}
+TRT_EXPORT trt_status* trt_tensor_grad_fn_name(const trt_tensor* tensor, char** out) {
+  return guard("trt_tensor_grad_fn_name", [&] {
+    require_out(out, "out");
+    BorrowedTensor t(impl(tensor));
+    const auto node = autograd::grad_fn(checked(t, "tensor"));
+    *out = node ? copy_string(node->name()) : nullptr;
+  });
+}
+TRT_EXPORT trt_status* trt_tensor_grad(const trt_tensor* tensor, trt_tensor** out) {
+  return guard("trt_tensor_grad", [&] {
+    require_out(out, "out");
+    BorrowedTensor t(impl(tensor));
+    give(autograd::grad_of(checked(t, "tensor")), out);
+  });
+}
+TRT_EXPORT trt_status* trt_tensor_set_grad(trt_tensor* tensor, const trt_tensor* grad) {
+  return guard("trt_tensor_set_grad", [&] { autograd::set_grad(MutableArg(tensor, "tensor"), BorrowedTensor(impl(grad))); });
+}
+TRT_EXPORT trt_status* trt_tensor_retain_grad(trt_tensor* tensor) {
+  return guard("trt_tensor_retain_grad", [&] { autograd::retain_grad(MutableArg(tensor, "tensor")); });
+}
+TRT_EXPORT trt_status* trt_tensor_detach(const trt_tensor* tensor, trt_tensor** out) {
+  return guard("trt_tensor_detach", [&] {
+    require_out(out, "out");
+    BorrowedTensor t(impl(tensor));
+    give(autograd::detach(checked(t, "tensor")), out);
+  });
+}
+
+TRT_EXPORT trt_status* trt_backward(const trt_tensor* const* outputs, size_t outputs_count, const trt_tensor* const* grads, size_t grads_count,
+                                    const trt_tensor* const* inputs, size_t inputs_count, bool retain_graph, bool create_graph) {
+  return guard("trt_backward", [&] {
+    autograd::backward(TensorListArg(outputs, outputs_count, "outputs", false), TensorListArg(grads, grads_count, "grads", true),
+                       TensorListArg(inputs, inputs_count, "inputs", false), retain_graph, create_graph);
+  });
+}
+TRT_EXPORT trt_status* trt_tensor_backward(const trt_tensor* tensor) { return trt_backward(&tensor, 1, nullptr, 0, nullptr, 0, false, false); }
+
+TRT_EXPORT trt_status* trt_grad(const trt_tensor* const* outputs, size_t outputs_count, const trt_tensor* const* inputs, size_t inputs_count,
+                                const trt_tensor* const* grads, size_t grads_count, bool retain_graph, bool create_graph, bool allow_unused,
+                                trt_tensor** out) {
+  return guard("trt_grad", [&] {
+    require_out(out, "out");
+    auto result = autograd::grad(TensorListArg(outputs, outputs_count, "outputs", false), TensorListArg(inputs, inputs_count, "inputs", false),
+                                 TensorListArg(grads, grads_count, "grads", true), retain_graph, create_graph, allow_unused);
+    for (size_t i = 0; i < result.size(); ++i) give(std::move(result[i]), out + i);
+  });
+}
+
+TRT_EXPORT trt_status* trt_tensor_add_hook(trt_tensor* tensor, trt_hook_fn fn, void* user_data, trt_destroy_fn destroy, uint64_t* out_id) {
+  intrusive_ptr<HostHook> hook;
+  trt_status* status = guard("trt_tensor_add_hook", [&] {
+    try {
+      hook = make_intrusive<HostHook>(fn, user_data, destroy);
+    } catch (...) {
+      if (destroy) destroy(user_data);
+      throw;
+    }
+  });
+  if (status) return status;
+  return guard("trt_tensor_add_hook", [&] {
+    require_out(out_id, "out_id");
+    if (!fn) throw_null_argument("fn");
+    *out_id = autograd::add_hook(MutableArg(tensor, "tensor"), hook);
+  });
+}
+TRT_EXPORT trt_status* trt_tensor_remove_hook(trt_tensor* tensor, uint64_t id) {
+  return guard("trt_tensor_remove_hook", [&] {
+    TRT_CHECK_CODE(autograd::remove_hook(MutableArg(tensor, "tensor"), id), Code::kNotFound, "there is no hook ", id);
+  });
+}
+
+}  // extern "C"

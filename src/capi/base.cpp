@@ -1,0 +1,236 @@
+// base.h: status, version, dtypes, threads, logging, memory, generators.
+#include "tensorrt/base.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "base/log.h"
+#include "base/parallel.h"
+#include "capi/convert.h"
+#include "capi/handles.h"
+#include "device/allocator.h"
+#include "kernels/cpu/blas.h"
+#include "kernels/cpu/isa.h"
+
+using namespace trt;
+using namespace trt::capi;
+
+namespace {
+
+// Returned when there is no memory to make another status. Never freed.
+trt_status& out_of_memory_status() {
+  static trt_status* s = new trt_status{TRT_OUT_OF_MEMORY, true, "out of memory", ""};
+  return *s;
+}
+
+trt_status* make_status(int code, std::string message, std::string op) noexcept {
+  try {
+    return new trt_status{code, false, std::move(message), std::move(op)};
+  } catch (...) {
+    return &out_of_memory_status();
+  }
+}
+
+CachingAllocator& allocator_of(trt_device device) {
+  const Device d = to_device(device);
+  TRT_CHECK_CODE(d.is_cpu(), Code::kUnavailable, "no allocator for device ", d);
+  return cpu_allocator();
+}
+
+GeneratorImpl& generator_or_default(const trt_generator* g) {
+  return g ? *generator(const_cast<trt_generator*>(g)) : default_generator();
+}
+
+}  // namespace
+
+namespace trt::capi {
+
+void prepare_statuses() { out_of_memory_status(); }
+
+trt_status* status_of_exception(const char* op) noexcept {
+  try {
+    throw;
+  } catch (StatusError& e) {
+    return e.take();
+  } catch (const Error& e) {
+    // Messages of operators begin with "op: "; others get it here.
+    try {
+      std::string message = e.message();
+      if (op && *op && message.find(':') == std::string::npos) message = str_cat(op, ": ", message);
+      else if (op && *op && message.rfind(op, 0) != 0 && message.find(op) == std::string::npos) message = str_cat(op, ": ", message);
+      return make_status(static_cast<int>(e.code()), std::move(message), op ? op : "");
+    } catch (...) {
+      return &out_of_memory_status();
+    }
+  } catch (const std::bad_alloc&) {
+    return &out_of_memory_status();
+  } catch (const std::length_error&) {
+    return make_status(TRT_INVALID_ARGUMENT, "a list is too long", op ? op : "");
+  } catch (const std::exception& e) {
+    try {
+      return make_status(TRT_INTERNAL, str_cat(op, ": ", e.what()), op ? op : "");
+    } catch (...) {
+      return &out_of_memory_status();
+    }
+  } catch (...) {
+    return make_status(TRT_INTERNAL, "an unknown exception", op ? op : "");
+  }
+}
+
+StatusError::StatusError(const StatusError& o) : status_(nullptr) {
+  if (o.status_) status_ = make_status(o.status_->code, o.status_->message, o.status_->op);
+}
+
+void throw_null_argument(const char* name) { throw_error(Code::kInvalidArgument, str_cat("argument '", name, "' is NULL")); }
+
+char* copy_string(std::string_view s) {
+  char* p = static_cast<char*>(std::malloc(s.size() + 1));
+  if (!p) throw std::bad_alloc();
+  std::memcpy(p, s.data(), s.size());
+  p[s.size()] = 0;
+  return p;
+}
+
+}  // namespace trt::capi
+
+extern "C" {
+
+TRT_EXPORT trt_code trt_status_code(const trt_status* status) { return status ? static_cast<trt_code>(status->code) : TRT_OK; }
+TRT_EXPORT const char* trt_status_message(const trt_status* status) { return status ? status->message.c_str() : ""; }
+TRT_EXPORT const char* trt_status_op(const trt_status* status) { return status ? status->op.c_str() : ""; }
+TRT_EXPORT void trt_status_release(trt_status* status) {
+  if (status && !status->shared) delete status;
+}
+TRT_EXPORT trt_status* trt_status_create(trt_code code, const char* message) {
+  try {
+    return make_status(code == TRT_OK ? TRT_CALLBACK : code, message ? message : "", "");
+  } catch (...) {
+    return &out_of_memory_status();
+  }
+}
+
+TRT_EXPORT const char* trt_code_name(trt_code code) {
+  static constexpr const char* kNames[] = {"OK",        "INVALID_ARGUMENT",    "OUT_OF_RANGE", "OUT_OF_MEMORY", "NOT_SUPPORTED", "NOT_FOUND",   "IO",
+                                           "DATA",      "FAILED_PRECONDITION", "CANCELLED",    "CALLBACK",      "INTERNAL",      "UNAVAILABLE", "END_OF_DATA"};
+  const auto i = static_cast<size_t>(code);
+  return i < sizeof kNames / sizeof *kNames ? kNames[i] : "UNKNOWN";
+}
+
+#define TRT_STRING_(x) #x
+#define TRT_STRING(x) TRT_STRING_(x)
+TRT_EXPORT const char* trt_version_string(void) {
+  return TRT_STRING(TRT_VERSION_MAJOR) "." TRT_STRING(TRT_VERSION_MINOR) "." TRT_STRING(TRT_VERSION_PATCH);
+}
+
+TRT_EXPORT trt_status* trt_build_info(char** out) {
+  return guard("trt_build_info", [&] {
+    require_out(out, "out");
+    *out = copy_string(str_cat("libtensorrt ", trt_version_string(), "\nkernels: ", cpu::isa_name(), "\nblas: OpenBLAS, core ", cpu::blas().core_name,
+                               "\nthreads: ", num_threads(), "\n"));
+  });
+}
+
+TRT_EXPORT void trt_string_release(char* string) { std::free(string); }
+
+TRT_EXPORT void trt_shutdown(void) { cpu_empty_cache(); }
+
+TRT_EXPORT size_t trt_dtype_size(trt_dtype dtype) { return is_valid_dtype(dtype) ? element_size(static_cast<DType>(dtype)) : 0; }
+TRT_EXPORT const char* trt_dtype_name(trt_dtype dtype) { return dtype_name(is_valid_dtype(dtype) ? static_cast<DType>(dtype) : DType::Undefined); }
+
+TRT_EXPORT trt_scalar trt_scalar_double(double value) { return from_scalar(Scalar(value)); }
+TRT_EXPORT trt_scalar trt_scalar_int(int64_t value) { return from_scalar(Scalar(value)); }
+TRT_EXPORT trt_scalar trt_scalar_bool(bool value) { return from_scalar(Scalar(value)); }
+
+TRT_EXPORT int32_t trt_get_num_threads(void) { return num_threads(); }
+TRT_EXPORT trt_status* trt_set_num_threads(int32_t threads) {
+  return guard("trt_set_num_threads", [&] { set_num_threads(threads); });
+}
+
+TRT_EXPORT trt_status* trt_set_log_callback(trt_log_fn fn, void* user_data, trt_destroy_fn destroy) {
+  return guard("trt_set_log_callback", [&] { set_log_callback(fn, user_data, destroy); });
+}
+TRT_EXPORT trt_status* trt_set_log_level(trt_log_level level) {
+  return guard("trt_set_log_level", [&] {
+    TRT_CHECK(level >= TRT_LOG_DEBUG && level <= TRT_LOG_OFF, "unknown log level ", static_cast<int>(level));
+    set_log_level(static_cast<LogLevel>(level));
+  });
+}
+
+TRT_EXPORT void trt_memory_stats_init(trt_memory_stats* stats) {
+  if (!stats) return;
+  std::memset(stats, 0, sizeof *stats);
+  stats->struct_size = sizeof *stats;
+}
+
+TRT_EXPORT trt_status* trt_memory_get_stats(trt_device device, trt_memory_stats* stats) {
+  return guard("trt_memory_get_stats", [&] {
+    require_out(stats, "stats");
+    TRT_CHECK(stats->struct_size >= sizeof(size_t) && stats->struct_size <= 4096, "stats->struct_size is ", stats->struct_size, "; call trt_memory_stats_init first");
+    allocator_of(device);
+    const MemoryStats s = cpu_memory_stats();
+    trt_memory_stats full{};
+    full.struct_size = stats->struct_size;
+    full.allocated_current = static_cast<int64_t>(s.allocated_bytes.current);
+    full.allocated_peak = static_cast<int64_t>(s.allocated_bytes.peak);
+    full.allocated_total = static_cast<int64_t>(s.allocated_bytes.allocated);
+    full.freed_total = static_cast<int64_t>(s.allocated_bytes.freed);
+    full.reserved_current = static_cast<int64_t>(s.reserved_bytes.current);
+    full.reserved_peak = static_cast<int64_t>(s.reserved_bytes.peak);
+    full.allocations = static_cast<int64_t>(s.allocations.current);
+    full.segments = static_cast<int64_t>(s.segments.current);
+    full.out_of_memory_count = static_cast<int64_t>(s.ooms);
+    full.limit = static_cast<int64_t>(s.limit_bytes);
+    std::memcpy(stats, &full, std::min(stats->struct_size, sizeof full));
+  });
+}
+TRT_EXPORT trt_status* trt_memory_reset_peak(trt_device device) {
+  return guard("trt_memory_reset_peak", [&] {
+    allocator_of(device);
+    cpu_reset_peak();
+  });
+}
+TRT_EXPORT trt_status* trt_memory_empty_cache(trt_device device) {
+  return guard("trt_memory_empty_cache", [&] {
+    allocator_of(device);
+    cpu_empty_cache();
+  });
+}
+TRT_EXPORT trt_status* trt_memory_set_limit(trt_device device, int64_t bytes) {
+  return guard("trt_memory_set_limit", [&] {
+    TRT_CHECK(bytes >= 0, "the limit must not be negative, got ", bytes);
+    allocator_of(device).set_limit(static_cast<size_t>(bytes));
+  });
+}
+
+TRT_EXPORT trt_status* trt_generator_create(uint64_t seed, trt_generator** out) {
+  return guard("trt_generator_create", [&] {
+    require_out(out, "out");
+    *out = reinterpret_cast<trt_generator*>(new GeneratorImpl(seed));
+  });
+}
+TRT_EXPORT trt_generator* trt_generator_retain(trt_generator* g) {
+  if (g) generator(g)->retain();
+  return g;
+}
+TRT_EXPORT void trt_generator_release(trt_generator* g) {
+  if (g) generator(g)->release();
+}
+TRT_EXPORT trt_status* trt_generator_seed(trt_generator* g, uint64_t seed) {
+  return guard("trt_generator_seed", [&] { generator_or_default(g).set_seed(seed); });
+}
+TRT_EXPORT trt_status* trt_generator_get_state(const trt_generator* g, uint64_t* seed, uint64_t* offset) {
+  return guard("trt_generator_get_state", [&] {
+    require_out(seed, "seed");
+    require_out(offset, "offset");
+    const auto s = generator_or_default(g).state();
+    *seed = s.seed;
+    *offset = s.offset;
+  });
+}
+TRT_EXPORT trt_status* trt_generator_set_state(trt_generator* g, uint64_t seed, uint64_t offset) {
+  return guard("trt_generator_set_state", [&] { generator_or_default(g).set_state({seed, offset}); });
+}
+TRT_EXPORT trt_status* trt_manual_seed(uint64_t seed) { return trt_generator_seed(nullptr, seed); }
+
+}  // extern "C"
