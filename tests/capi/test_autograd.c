@@ -1,0 +1,437 @@
+/* Autograd through the C API: graphs, accumulation, in-place changes and views, modes, hooks, threads, error messages. */
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tensorrt/autograd.h"
+#include "tensorrt/ops.h"
+
+static void ok(trt_status* s) {
+  if (s) {
+    print_error("%s: %s\n", trt_code_name(trt_status_code(s)), trt_status_message(s));
+    trt_status_release(s);
+    fail();
+  }
+}
+
+/* Expects a failure with this code whose message contains `part`. */
+static void fails(trt_status* s, trt_code code, const char* part) {
+  assert_non_null(s);
+  if (trt_status_code(s) != code || !strstr(trt_status_message(s), part)) {
+    print_error("expected %s with \"%s\", got %s: %s\n", trt_code_name(code), part, trt_code_name(trt_status_code(s)), trt_status_message(s));
+    trt_status_release(s);
+    fail();
+  }
+  trt_status_release(s);
+}
+
+static trt_tensor* vec(const double* v, int64_t n, bool grad) {
+  trt_tensor* t;
+  ok(trt_tensor_from_data(v, &n, 1, TRT_FLOAT64, &t));
+  if (grad) ok(trt_tensor_set_requires_grad(t, true));
+  return t;
+}
+
+static void equals(const trt_tensor* t, const double* want, int64_t n) {
+  assert_non_null(t);
+  assert_int_equal(trt_tensor_numel(t), n);
+  double got[64];
+  ok(trt_tensor_copy_to_host(t, got, TRT_FLOAT64, n));
+  for (int64_t i = 0; i < n; ++i)
+    if (fabs(got[i] - want[i]) > 1e-9 * (1 + fabs(want[i]))) {
+      print_error("element %d: %g instead of %g\n", (int)i, got[i], want[i]);
+      fail();
+    }
+}
+
+static void grad_equals(const trt_tensor* t, const double* want, int64_t n) {
+  trt_tensor* g;
+  ok(trt_tensor_grad(t, &g));
+  equals(g, want, n);
+  trt_tensor_release(g);
+}
+
+static trt_tensor* sum(const trt_tensor* t) {
+  trt_tensor* s;
+  ok(trt_sum(t, NULL, 0, false, TRT_DTYPE_NONE, &s));
+  return s;
+}
+
+static trt_tensor* mul(const trt_tensor* a, const trt_tensor* b) {
+  trt_tensor* r;
+  ok(trt_mul(a, b, &r));
+  return r;
+}
+
+static void backward_sum(const trt_tensor* t) {
+  trt_tensor* s = sum(t);
+  ok(trt_tensor_backward(s));
+  trt_tensor_release(s);
+}
+
+static const double kX[] = {1, 2, 3}, kY[] = {4, 5, 6};
+
+static void test_leaf_and_accumulation(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true), *y = vec(kY, 3, false);
+  assert_true(trt_tensor_is_leaf(x));
+  assert_true(trt_tensor_requires_grad(x));
+  trt_tensor* z = mul(x, y);
+  assert_false(trt_tensor_is_leaf(z));
+  assert_true(trt_tensor_requires_grad(z));
+  char* name;
+  ok(trt_tensor_grad_fn_name(z, &name));
+  assert_string_equal(name, "MulBackward0");
+  trt_string_release(name);
+  backward_sum(z);
+  grad_equals(x, kY, 3);
+  trt_tensor* none;
+  ok(trt_tensor_grad(y, &none));
+  assert_null(none);
+  trt_tensor* again = mul(x, y);
+  backward_sum(again);
+  const double twice[] = {8, 10, 12};
+  grad_equals(x, twice, 3);
+  ok(trt_tensor_set_grad(x, NULL));
+  ok(trt_tensor_grad(x, &none));
+  assert_null(none);
+  trt_tensor_release(again);
+  trt_tensor_release(z);
+  trt_tensor_release(x);
+  trt_tensor_release(y);
+}
+
+static void test_diamond_and_broadcast(void** state) {
+  (void)state;
+  /* s = sum(x * c + x), c a 0-d tensor: its gradient is summed over the broadcast. */
+  trt_tensor *x = vec(kX, 3, true), *c;
+  ok(trt_tensor_from_scalar(trt_scalar_double(2), TRT_FLOAT64, &c));
+  ok(trt_tensor_set_requires_grad(c, true));
+  trt_tensor *m = mul(x, c), *a;
+  ok(trt_add(m, x, trt_scalar_int(1), &a));
+  backward_sum(a);
+  const double gx[] = {3, 3, 3}, gc[] = {6};
+  grad_equals(x, gx, 3);
+  grad_equals(c, gc, 1);
+  trt_tensor_release(a);
+  trt_tensor_release(m);
+  trt_tensor_release(x);
+  trt_tensor_release(c);
+}
+
+static void test_freed_graph(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true), *z = mul(x, x), *s = sum(z);
+  ok(trt_backward((const trt_tensor* const[]){s}, 1, NULL, 0, NULL, 0, true, false));
+  ok(trt_tensor_backward(s));
+  const double want[] = {4, 8, 12};
+  grad_equals(x, want, 3);
+  fails(trt_tensor_backward(s), TRT_FAILED_PRECONDITION, "second time");
+  grad_equals(x, want, 3);
+  trt_tensor_release(s);
+  trt_tensor_release(z);
+  trt_tensor_release(x);
+}
+
+static void test_grad_and_higher_derivatives(void** state) {
+  (void)state;
+  /* y = x^3: y' = 3x^2, y'' = 6x, y''' = 6, through create_graph. */
+  trt_tensor *x = vec(kX, 3, true), *y;
+  ok(trt_pow_scalar(x, trt_scalar_int(3), &y));
+  const trt_tensor* in[] = {x};
+  trt_tensor* current = y;
+  const double want[3][3] = {{3, 12, 27}, {6, 12, 18}, {6, 6, 6}};
+  for (int order = 0; order < 3; ++order) {
+    trt_tensor *s = sum(current), *g;
+    ok(trt_grad((const trt_tensor* const[]){s}, 1, in, 1, NULL, 0, false, true, false, &g));
+    equals(g, want[order], 3);
+    trt_tensor_release(s);
+    trt_tensor_release(current);
+    current = g;
+  }
+  trt_tensor* none;
+  ok(trt_tensor_grad(x, &none));
+  assert_null(none); /* grad() changes no .grad */
+  trt_tensor_release(current);
+  trt_tensor_release(x);
+}
+
+static void test_unused_and_wrong_arguments(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true), *u = vec(kY, 3, true), *z = mul(x, x), *s = sum(z), *out[2] = {NULL, NULL};
+  const trt_tensor *roots[] = {s}, *in[] = {x, u};
+  fails(trt_grad(roots, 1, in, 2, NULL, 0, true, false, false, out), TRT_FAILED_PRECONDITION, "does not reach");
+  assert_null(out[0]);
+  ok(trt_grad(roots, 1, in, 2, NULL, 0, true, false, true, out));
+  assert_non_null(out[0]);
+  assert_null(out[1]);
+  trt_tensor_release(out[0]);
+  fails(trt_tensor_backward(z), TRT_INVALID_ARGUMENT, "single element");
+  fails(trt_backward((const trt_tensor* const[]){z}, 1, (const trt_tensor* const[]){s}, 1, NULL, 0, false, false), TRT_INVALID_ARGUMENT, "shape");
+  fails(trt_tensor_backward(NULL), TRT_INVALID_ARGUMENT, "NULL");
+  trt_tensor* plain = vec(kX, 3, false);
+  fails(trt_tensor_backward(plain), TRT_FAILED_PRECONDITION, "does not require");
+  trt_tensor* ints;
+  ok(trt_arange_end(trt_scalar_int(3), TRT_DTYPE_NONE, NULL, &ints));
+  fails(trt_tensor_set_requires_grad(ints, true), TRT_INVALID_ARGUMENT, "floating");
+  fails(trt_tensor_set_requires_grad(z, false), TRT_FAILED_PRECONDITION, "leaf");
+  trt_tensor_release(ints);
+  trt_tensor_release(plain);
+  trt_tensor_release(s);
+  trt_tensor_release(z);
+  trt_tensor_release(u);
+  trt_tensor_release(x);
+}
+
+static void test_saved_tensor_changed(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true), *y;
+  ok(trt_mul_scalar(x, trt_scalar_int(1), &y));
+  trt_tensor* z = mul(y, y); /* saves y */
+  ok(trt_add_scalar_(y, trt_scalar_int(1), trt_scalar_int(1)));
+  trt_tensor* s = sum(z);
+  fails(trt_tensor_backward(s), TRT_FAILED_PRECONDITION, "in-place");
+  trt_tensor_release(s);
+  trt_tensor_release(z);
+  trt_tensor_release(y);
+  trt_tensor_release(x);
+}
+
+static void test_inplace(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true), *y;
+  fails(trt_mul_scalar_(x, trt_scalar_int(2)), TRT_FAILED_PRECONDITION, "leaf");
+  equals(x, kX, 3);
+  ok(trt_mul_scalar(x, trt_scalar_int(2), &y));
+  ok(trt_mul_(y, x)); /* y = 2x * x; the old value of y is needed for x's gradient */
+  backward_sum(y);
+  const double want[] = {4, 8, 12};
+  grad_equals(x, want, 3);
+  const bool before = trt_set_grad_mode(false);
+  assert_true(before);
+  ok(trt_mul_scalar_(x, trt_scalar_int(2)));
+  trt_set_grad_mode(true);
+  const double doubled[] = {2, 4, 6};
+  equals(x, doubled, 3);
+  trt_tensor_release(y);
+  trt_tensor_release(x);
+}
+
+static void test_inplace_on_views(void** state) {
+  (void)state;
+  /* b = 2x; b[1] *= w; every view of b made before sees the new history. */
+  trt_tensor *x = vec(kX, 3, true), *w, *b, *v, *other;
+  ok(trt_tensor_from_scalar(trt_scalar_double(10), TRT_FLOAT64, &w));
+  ok(trt_tensor_set_requires_grad(w, true));
+  ok(trt_mul_scalar(x, trt_scalar_int(2), &b));
+  ok(trt_slice(b, 0, &(int64_t){1}, &(int64_t){3}, 1, &other));
+  ok(trt_select(b, 0, 1, &v));
+  assert_true(trt_tensor_shares_storage(v, b));
+  ok(trt_mul_(v, w));
+  const double values[] = {2, 40, 6};
+  equals(b, values, 3);
+  char* name;
+  ok(trt_tensor_grad_fn_name(b, &name));
+  assert_string_equal(name, "CopySlices");
+  trt_string_release(name);
+  trt_tensor* total;
+  trt_tensor *sb = sum(b), *so = sum(other);
+  ok(trt_add(sb, so, trt_scalar_int(1), &total));
+  ok(trt_tensor_backward(total));
+  const double gx[] = {2, 40, 4}, gw[] = {8};
+  grad_equals(x, gx, 3);
+  grad_equals(w, gw, 1);
+  trt_tensor_release(total);
+  trt_tensor_release(so);
+  trt_tensor_release(sb);
+  trt_tensor_release(other);
+  trt_tensor_release(v);
+  trt_tensor_release(b);
+  trt_tensor_release(w);
+  trt_tensor_release(x);
+}
+
+static void test_fill_view_of_plain_base(void** state) {
+  (void)state;
+  /* A buffer that needs no gradient until a row is written with something that does. */
+  trt_tensor *x = vec(kX, 3, true), *buffer, *row;
+  ok(trt_zeros((const int64_t[]){2, 3}, 2, TRT_FLOAT64, NULL, &buffer));
+  ok(trt_select(buffer, 0, 1, &row));
+  ok(trt_copy_(row, x));
+  assert_true(trt_tensor_requires_grad(buffer));
+  trt_tensor* sq = mul(buffer, buffer);
+  backward_sum(sq);
+  const double want[] = {2, 4, 6};
+  grad_equals(x, want, 3);
+  trt_tensor_release(sq);
+  trt_tensor_release(row);
+  trt_tensor_release(buffer);
+  trt_tensor_release(x);
+}
+
+static void test_modes(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true);
+  trt_set_grad_mode(false);
+  trt_tensor* a = mul(x, x);
+  trt_set_grad_mode(true);
+  assert_false(trt_tensor_requires_grad(a));
+  trt_set_inference_mode(true);
+  trt_tensor* b = mul(x, x);
+  trt_set_inference_mode(false);
+  assert_false(trt_tensor_requires_grad(b));
+  fails(trt_tensor_set_requires_grad(b, true), TRT_FAILED_PRECONDITION, "inference");
+  trt_tensor* c;
+  fails(trt_mul(x, b, &c), TRT_FAILED_PRECONDITION, "inference");
+  trt_tensor* d;
+  ok(trt_tensor_detach(x, &d));
+  assert_false(trt_tensor_requires_grad(d));
+  assert_true(trt_tensor_shares_storage(d, x));
+  trt_tensor_release(d);
+  trt_tensor_release(b);
+  trt_tensor_release(a);
+  trt_tensor_release(x);
+}
+
+static int hook_calls, destroyed;
+static trt_status* double_it(const trt_tensor* grad, trt_tensor** out, void* user_data) {
+  (void)user_data;
+  ++hook_calls;
+  return trt_mul_scalar(grad, trt_scalar_int(2), out);
+}
+static trt_status* refuse(const trt_tensor* grad, trt_tensor** out, void* user_data) {
+  (void)grad;
+  (void)out;
+  (void)user_data;
+  return trt_status_create(TRT_CANCELLED, "the hook refused");
+}
+static void count_destroy(void* user_data) {
+  (void)user_data;
+  ++destroyed;
+}
+
+static void test_hooks(void** state) {
+  (void)state;
+  hook_calls = destroyed = 0;
+  trt_tensor *x = vec(kX, 3, true), *y = mul(x, x);
+  uint64_t on_leaf, on_y, id;
+  ok(trt_tensor_add_hook(x, double_it, NULL, count_destroy, &on_leaf));
+  ok(trt_tensor_add_hook(y, double_it, NULL, count_destroy, &on_y));
+  ok(trt_tensor_retain_grad(y));
+  trt_tensor* s = sum(y);
+  ok(trt_backward((const trt_tensor* const[]){s}, 1, NULL, 0, NULL, 0, true, false));
+  assert_int_equal(hook_calls, 2);
+  const double gx[] = {8, 16, 24}, gy[] = {2, 2, 2};
+  grad_equals(x, gx, 3);
+  grad_equals(y, gy, 3);
+  ok(trt_tensor_remove_hook(x, on_leaf));
+  assert_int_equal(destroyed, 1);
+  fails(trt_tensor_remove_hook(x, on_leaf), TRT_NOT_FOUND, "no hook");
+  ok(trt_tensor_add_hook(y, refuse, NULL, count_destroy, &id));
+  fails(trt_tensor_backward(s), TRT_CANCELLED, "the hook refused");
+  trt_tensor* plain = vec(kX, 3, false);
+  fails(trt_tensor_add_hook(plain, double_it, NULL, count_destroy, &id), TRT_FAILED_PRECONDITION, "require");
+  assert_int_equal(destroyed, 2);
+  trt_tensor_release(plain);
+  trt_tensor_release(s);
+  trt_tensor_release(y);
+  trt_tensor_release(x);
+  assert_int_equal(destroyed, 4);
+}
+
+static void test_backward_inputs(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true), *y = vec(kY, 3, true), *z = mul(x, y), *s = sum(z);
+  ok(trt_backward((const trt_tensor* const[]){s}, 1, NULL, 0, (const trt_tensor* const[]){x}, 1, false, false));
+  grad_equals(x, kY, 3);
+  trt_tensor* none;
+  ok(trt_tensor_grad(y, &none));
+  assert_null(none);
+  trt_tensor_release(s);
+  trt_tensor_release(z);
+  trt_tensor_release(y);
+  trt_tensor_release(x);
+}
+
+static void test_long_chain(void** state) {
+  (void)state;
+  /* Neither backward nor the release of a long graph may recurse. */
+  trt_tensor *x = vec(kX, 3, true), *y = trt_tensor_retain(x);
+  for (int i = 0; i < 200000; ++i) {
+    trt_tensor* next;
+    ok(trt_neg(y, &next));
+    trt_tensor_release(y);
+    y = next;
+  }
+  backward_sum(y);
+  const double want[] = {1, 1, 1};
+  grad_equals(x, want, 3);
+  trt_tensor_release(y);
+  trt_tensor_release(x);
+}
+
+enum { kThreads = 4, kRounds = 200 };
+static void* backward_thread(void* shared) {
+  for (int i = 0; i < kRounds; ++i) {
+    trt_tensor* z = mul(shared, shared);
+    backward_sum(z);
+    trt_tensor_release(z);
+  }
+  return NULL;
+}
+
+static void test_threads_share_a_leaf(void** state) {
+  (void)state;
+  trt_tensor* x = vec(kX, 3, true);
+  pthread_t threads[kThreads];
+  for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, backward_thread, x);
+  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+  const double n = 2.0 * kThreads * kRounds, want[] = {n, 2 * n, 3 * n};
+  grad_equals(x, want, 3);
+  trt_tensor_release(x);
+}
+
+static void test_nothing_leaks(void** state) {
+  (void)state;
+  trt_memory_stats before, after;
+  trt_memory_stats_init(&before);
+  trt_memory_stats_init(&after);
+  const trt_device cpu = {TRT_CPU, 0};
+  ok(trt_memory_get_stats(cpu, &before));
+  for (int i = 0; i < 3; ++i) {
+    test_grad_and_higher_derivatives(state);
+    test_inplace_on_views(state);
+    test_fill_view_of_plain_base(state);
+    test_hooks(state);
+  }
+  ok(trt_memory_get_stats(cpu, &after));
+  assert_int_equal(before.allocated_current, after.allocated_current);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_leaf_and_accumulation),
+      cmocka_unit_test(test_diamond_and_broadcast),
+      cmocka_unit_test(test_freed_graph),
+      cmocka_unit_test(test_grad_and_higher_derivatives),
+      cmocka_unit_test(test_unused_and_wrong_arguments),
+      cmocka_unit_test(test_saved_tensor_changed),
+      cmocka_unit_test(test_inplace),
+      cmocka_unit_test(test_inplace_on_views),
+      cmocka_unit_test(test_fill_view_of_plain_base),
+      cmocka_unit_test(test_modes),
+      cmocka_unit_test(test_hooks),
+      cmocka_unit_test(test_backward_inputs),
+      cmocka_unit_test(test_long_chain),
+      cmocka_unit_test(test_threads_share_a_leaf),
+      cmocka_unit_test(test_nothing_leaks),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
