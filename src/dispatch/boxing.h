@@ -2,6 +2,7 @@
 // generated tables use for every operator (one template instance per signature).
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -105,6 +106,13 @@ struct Results<std::tuple<T...>> {
   }
 };
 
+// The results of an out variant with several outputs.
+template <typename R>
+inline constexpr size_t kRefTupleSize = 0;
+template <typename... T>
+  requires(sizeof...(T) > 0 && (std::is_same_v<T, Tensor&> && ...))
+inline constexpr size_t kRefTupleSize<std::tuple<T...>> = sizeof...(T);
+
 template <typename... A, size_t... I>
 TRT_INLINE decltype(auto) apply_stack(auto* fn, Stack& s, std::index_sequence<I...>) {
   return fn(From<A>::get(s[I])...);
@@ -118,6 +126,13 @@ void call_from_stack(R (*fn)(A...), Stack& s) {
     Tensor r = apply_stack<A...>(fn, s, std::index_sequence_for<A...>());
     s.clear();
     s.push_back(Value(std::move(r)));
+  } else if constexpr (kRefTupleSize<R> > 0) {
+    // The references point into the stack: they become references of their own before it is cleared.
+    std::apply([&](auto&... t) {
+      Stack results;
+      (results.push_back(Value(Tensor(t))), ...);
+      s = std::move(results);
+    }, apply_stack<A...>(fn, s, std::index_sequence_for<A...>()));
   } else if constexpr (std::is_void_v<R>) {
     apply_stack<A...>(fn, s, std::index_sequence_for<A...>());
     s.clear();
@@ -144,6 +159,14 @@ struct Thunk {
       };
       (pick(args), ...);
       return *changed;
+    } else if constexpr (kRefTupleSize<R> > 0) {
+      std::array<Tensor*, kRefTupleSize<R>> changed{};
+      size_t n = 0;
+      auto pick = [&]<typename T>(T& a) {
+        if constexpr (std::is_same_v<T, Tensor>) changed[n++] = &a;
+      };
+      (pick(args), ...);
+      return [&]<size_t... I>(std::index_sequence<I...>) { return R(*changed[I]...); }(std::make_index_sequence<kRefTupleSize<R>>());
     } else if constexpr (!std::is_void_v<R>) {
       return Results<R>::pop(s);
     }
