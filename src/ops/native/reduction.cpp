@@ -1,8 +1,8 @@
 // Sums, products, extrema and logical reductions.
+#include <limits>
+
 #include "core/modes.h"
 #include "gen/reduction_native.h"
-#include "gen/reduction_ops.h"
-#include "gen/shape_ops.h"
 #include "iter/copy.h"
 #include "kernels/cpu/reduce.h"
 #include "ops/native/reduction_util.h"
@@ -24,8 +24,95 @@ DType sum_dtype(const Tensor& self, std::optional<DType> dtype) {
   return is_integral(self.dtype(), true) ? DType::Int64 : self.dtype();
 }
 
-// An integer or bool reduction of floats converts its input first, as the caller asked for it.
-Tensor input_for(const Tensor& self, DType result) { return is_floating(self.dtype()) && !is_floating(result) ? contiguous_tensor(self, result) : self; }
+// An integer or bool result of a float tensor: the input is converted first.
+Tensor input_for(const Tensor& self, DType result) {
+  return is_floating(self.dtype()) && !is_floating(result) ? contiguous_tensor(self, result) : self;
+}
+
+template <typename T>
+using Reduce = void (*)(const T*, T*, int64_t, int64_t, int64_t);
+
+template <typename T>
+void reduce_with(Reduce<T> fn, const Tensor& self, uint64_t mask, DType compute, Tensor& out, const ReductionFinish& finish = nullptr) {
+  reduce_into(self, mask, compute, ReductionOutput{&out, compute}, true,
+              [fn](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
+                fn(static_cast<const T*>(x), static_cast<T*>(outs[0]), outer, r, inner);
+              },
+              finish);
+}
+
+// A dimension without elements has no extremum.
+void check_not_empty(const Tensor& self, uint64_t mask, const char* op) {
+  for (size_t d = 0; d < self.sizes().size(); ++d)
+    TRT_CHECK(!((mask >> d) & 1) || self.sizes()[d] > 0, op, ": dimension ", d, " of shape ", self.sizes(), " has no elements");
+}
+
+TensorSpec extremum_spec(const Tensor& self, uint64_t mask, bool keepdim, const char* op) {
+  check_not_empty(self, mask, op);
+  return {reduced_sizes(self.sizes(), mask, keepdim), self.dtype(), self.device()};
+}
+
+void extremum(const Tensor& self, uint64_t mask, bool largest, Tensor& out) {
+  const DType compute = reduction_compute_dtype(self.dtype());
+  with_compute_type(compute, [&]<typename T>() { reduce_with<T>(largest ? &cpu::reduce_max<T> : &cpu::reduce_min<T>, self, mask, compute, out); });
+}
+
+// Extrema with positions. values or indices may be null.
+void extremum_index(const Tensor& self, uint64_t mask, bool largest, Tensor* values, Tensor* indices) {
+  const DType compute = reduction_compute_dtype(self.dtype());
+  with_compute_type(compute, [&]<typename T>() {
+    const ReductionOutput outs[2] = {{values, compute}, {indices, DType::Int64}};
+    reduce_into(self, mask, compute, ArrayRef<ReductionOutput>(outs, 2), false,
+                [largest](const void* x, void* const* o, int64_t outer, int64_t r, int64_t inner) {
+                  (largest ? cpu::reduce_max_index<T> : cpu::reduce_min_index<T>)(static_cast<const T*>(x), static_cast<T*>(o[0]),
+                                                                                  static_cast<int64_t*>(o[1]), outer, r, inner);
+                });
+  });
+}
+
+std::array<TensorSpec, 2> extremum_index_spec(const Tensor& self, int64_t dim, bool keepdim, const char* op) {
+  const TensorSpec values = extremum_spec(self, reduction_mask_one(dim, self.dim(), op), keepdim, op);
+  return {values, TensorSpec(values.sizes, DType::Int64, self.device())};
+}
+
+uint64_t optional_mask(std::optional<int64_t> dim, int64_t ndim, const char* op) {
+  return dim ? reduction_mask_one(*dim, ndim, op) : reduction_mask(std::nullopt, ndim, op);
+}
+
+TensorSpec arg_spec(const Tensor& self, std::optional<int64_t> dim, bool keepdim, const char* op) {
+  TensorSpec s = extremum_spec(self, optional_mask(dim, self.dim(), op), keepdim, op);
+  s.dtype = DType::Int64;
+  return s;
+}
+
+void arg_extremum(const Tensor& self, std::optional<int64_t> dim, bool largest, Tensor& out, const char* op) {
+  // Positions in the flattened tensor count in the logical order, whatever the order of memory is.
+  extremum_index(dim ? self : contiguous_tensor(self), optional_mask(dim, self.dim(), op), largest, nullptr, &out);
+}
+
+TensorSpec logical_spec(const Tensor& self, uint64_t mask, bool keepdim) {
+  return {reduced_sizes(self.sizes(), mask, keepdim), self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool, self.device()};
+}
+
+void logical(const Tensor& self, uint64_t mask, bool any, Tensor& out) {
+  reduce_into(self, mask, DType::Bool, ReductionOutput{&out, DType::Bool}, true,
+              [any](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
+                (any ? cpu::reduce_any : cpu::reduce_all)(static_cast<const uint8_t*>(x), static_cast<uint8_t*>(outs[0]), outer, r, inner);
+              });
+}
+
+void product(const Tensor& self, uint64_t mask, DType result, Tensor& out) {
+  const DType compute = reduction_compute_dtype(result);
+  with_compute_type(compute, [&]<typename T>() { reduce_with<T>(&cpu::reduce_prod<T>, input_for(self, result), mask, compute, out); });
+}
+
+uint64_t every_dim(const Tensor& self) { return reduction_mask(std::nullopt, self.dim(), ""); }
+
+DType mean_dtype(const Tensor& self, std::optional<DType> dtype) {
+  const DType t = dtype.value_or(self.dtype());
+  TRT_CHECK(is_floating(t), "mean: needs a floating-point dtype, got ", self, "; convert the tensor or pass dtype");
+  return t;
+}
 
 }  // namespace
 
@@ -34,6 +121,39 @@ namespace meta {
 TensorSpec sum(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
   return {reduced_sizes(self.sizes(), reduction_mask(dim, self.dim(), "sum"), keepdim), sum_dtype(self, dtype), self.device()};
 }
+TensorSpec mean(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
+  return {reduced_sizes(self.sizes(), reduction_mask(dim, self.dim(), "mean"), keepdim), mean_dtype(self, dtype), self.device()};
+}
+TensorSpec prod(const Tensor& self, std::optional<DType> dtype) { return {{}, sum_dtype(self, dtype), self.device()}; }
+TensorSpec prod_dim_int(const Tensor& self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
+  return {reduced_sizes(self.sizes(), reduction_mask_one(dim, self.dim(), "prod"), keepdim), sum_dtype(self, dtype), self.device()};
+}
+
+TensorSpec amax(const Tensor& self, IntArrayRef dim, bool keepdim) {
+  return extremum_spec(self, reduction_mask(dim, self.dim(), "amax"), keepdim, "amax");
+}
+TensorSpec amin(const Tensor& self, IntArrayRef dim, bool keepdim) {
+  return extremum_spec(self, reduction_mask(dim, self.dim(), "amin"), keepdim, "amin");
+}
+std::array<TensorSpec, 2> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  const TensorSpec s = extremum_spec(self, optional_mask(dim, self.dim(), "aminmax"), keepdim, "aminmax");
+  return {s, s};
+}
+TensorSpec max(const Tensor& self) { return extremum_spec(self, every_dim(self), false, "max"); }
+TensorSpec min(const Tensor& self) { return extremum_spec(self, every_dim(self), false, "min"); }
+std::array<TensorSpec, 2> max_dim(const Tensor& self, int64_t dim, bool keepdim) { return extremum_index_spec(self, dim, keepdim, "max"); }
+std::array<TensorSpec, 2> min_dim(const Tensor& self, int64_t dim, bool keepdim) { return extremum_index_spec(self, dim, keepdim, "min"); }
+TensorSpec argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) { return arg_spec(self, dim, keepdim, "argmax"); }
+TensorSpec argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) { return arg_spec(self, dim, keepdim, "argmin"); }
+
+TensorSpec any(const Tensor& self) { return logical_spec(self, every_dim(self), false); }
+TensorSpec all(const Tensor& self) { return logical_spec(self, every_dim(self), false); }
+TensorSpec any_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) {
+  return logical_spec(self, reduction_mask(dim, self.dim(), "any"), keepdim);
+}
+TensorSpec all_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) {
+  return logical_spec(self, reduction_mask(dim, self.dim(), "all"), keepdim);
+}
 
 }  // namespace meta
 
@@ -41,32 +161,69 @@ namespace native {
 
 void sum(const Tensor& self, std::optional<IntArrayRef> dim, bool, std::optional<DType> dtype, Tensor& out) {
   const DType result = sum_dtype(self, dtype), compute = reduction_compute_dtype(result);
-  with_compute_type(compute, [&]<typename T>() {
-    reduce_into(input_for(self, result), reduction_mask(dim, self.dim(), "sum"), compute, ReductionOutput{&out, compute}, true,
-                [](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
-                  cpu::reduce_sum(static_cast<const T*>(x), static_cast<T*>(outs[0]), outer, r, inner);
-                });
+  const uint64_t mask = reduction_mask(dim, self.dim(), "sum");
+  with_compute_type(compute, [&]<typename T>() { reduce_with<T>(&cpu::reduce_sum<T>, input_for(self, result), mask, compute, out); });
+}
+
+void mean(const Tensor& self, std::optional<IntArrayRef> dim, bool, std::optional<DType> dtype, Tensor& out) {
+  const DType compute = reduction_compute_dtype(mean_dtype(self, dtype));
+  const uint64_t mask = reduction_mask(dim, self.dim(), "mean");
+  dispatch_float(compute, "mean", [&]<typename T>() {
+    const T count = static_cast<T>(reduced_count(self.sizes(), mask));
+    reduce_with<T>(&cpu::reduce_sum<T>, self, mask, compute, out, [count](void* const* outs, int64_t n) {
+      T* p = static_cast<T*>(outs[0]);
+      for (int64_t i = 0; i < n; ++i) p[i] /= count;
+    });
+  });
+}
+
+void prod(const Tensor& self, std::optional<DType> dtype, Tensor& out) { product(self, every_dim(self), sum_dtype(self, dtype), out); }
+void prod_dim_int(const Tensor& self, int64_t dim, bool, std::optional<DType> dtype, Tensor& out) {
+  product(self, reduction_mask_one(dim, self.dim(), "prod"), sum_dtype(self, dtype), out);
+}
+
+void amax(const Tensor& self, IntArrayRef dim, bool, Tensor& out) { extremum(self, reduction_mask(dim, self.dim(), "amax"), true, out); }
+void amin(const Tensor& self, IntArrayRef dim, bool, Tensor& out) { extremum(self, reduction_mask(dim, self.dim(), "amin"), false, out); }
+void aminmax(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& min, Tensor& max) {
+  const uint64_t mask = optional_mask(dim, self.dim(), "aminmax");
+  extremum(self, mask, false, min);
+  extremum(self, mask, true, max);
+}
+void max(const Tensor& self, Tensor& out) { extremum(self, every_dim(self), true, out); }
+void min(const Tensor& self, Tensor& out) { extremum(self, every_dim(self), false, out); }
+void max_dim(const Tensor& self, int64_t dim, bool, Tensor& values, Tensor& indices) {
+  extremum_index(self, reduction_mask_one(dim, self.dim(), "max"), true, &values, &indices);
+}
+void min_dim(const Tensor& self, int64_t dim, bool, Tensor& values, Tensor& indices) {
+  extremum_index(self, reduction_mask_one(dim, self.dim(), "min"), false, &values, &indices);
+}
+void argmax(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& out) { arg_extremum(self, dim, true, out, "argmax"); }
+void argmin(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& out) { arg_extremum(self, dim, false, out, "argmin"); }
+
+void any(const Tensor& self, Tensor& out) { logical(self, every_dim(self), true, out); }
+void all(const Tensor& self, Tensor& out) { logical(self, every_dim(self), false, out); }
+void any_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool, Tensor& out) { logical(self, reduction_mask(dim, self.dim(), "any"), true, out); }
+void all_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool, Tensor& out) { logical(self, reduction_mask(dim, self.dim(), "all"), false, out); }
+
+bool equal(const Tensor& self, const Tensor& other) {
+  TRT_CHECK(self.dtype() == other.dtype(), "equal: tensors of one dtype are needed, got ", self, " and ", other);
+  if (self.sizes() != other.sizes()) return false;
+  const Tensor a = contiguous_tensor(self), b = contiguous_tensor(other);
+  const int64_t n = a.numel();
+  // Blocks, so that a difference at the beginning ends the search early.
+  return dispatch_dtype(self.dtype(), "equal", [&]<typename T>() {
+    using C = opmath_t<T>;
+    const T *p = a.data_ptr<T>(), *q = b.data_ptr<T>();
+    for (int64_t from = 0; from < n; from += 4096) {
+      const int64_t to = std::min(n, from + 4096);
+      bool same = true;
+      for (int64_t i = from; i < to; ++i) same &= static_cast<C>(p[i]) == static_cast<C>(q[i]);
+      if (!same) return false;
+    }
+    return true;
   });
 }
 
 }  // namespace native
-
-namespace composite {
-
-Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
-  if (self.sizes() == size) return self;
-  const int64_t extra = self.dim() - static_cast<int64_t>(size.size());
-  DimVector dims;
-  for (int64_t d = 0; d < self.dim(); ++d) {
-    const int64_t have = self.sizes()[static_cast<size_t>(d)];
-    const int64_t want = d < extra ? 1 : size[static_cast<size_t>(d - extra)];
-    TRT_CHECK(extra >= 0 && (d < extra || want == have || want == 1), "sum_to_size: a tensor of shape ", self.sizes(), " cannot be summed to shape ", size);
-    if (d < extra || want != have) dims.push_back(d);
-  }
-  TRT_CHECK(extra >= 0, "sum_to_size: a tensor of shape ", self.sizes(), " cannot be summed to shape ", size);
-  return op::reshape(dims.empty() ? self : op::sum(self, IntArrayRef(dims), true, std::nullopt), size);
-}
-
-}  // namespace composite
 
 }  // namespace trt
