@@ -101,7 +101,8 @@ bool gemm_computes(Gemm gemm) {
       for (int i = 0; i < m; ++i) {
         for (int j = 0; j < n; ++j) {
           double s = 0;
-          for (int p = 0; p < k; ++p) s += double(ta ? a[p * m + i] : a[i * k + p]) * double(tb ? b[j * k + p] : b[p * n + j]);
+          for (int p = 0; p < k; ++p)
+            s += double(ta ? a[p * m + i] : a[i * k + p]) * double(tb ? b[j * k + p] : b[p * n + j]);
           want[i * n + j] = T(0.5 * s + 2.0 * double(c[i * n + j]));
         }
       }
@@ -138,8 +139,10 @@ void attach(Blas& b) {
 // Opens the library under the names that we know, with `core` in its environment.
 Blas open_library(const std::string& core) {
   std::vector<std::string> names;
-  if (auto path = env_string("TRT_OPENBLAS"); path && !path->empty()) names.emplace_back(*path);
-  else names = {"libopenblas.so.0", "libopenblas.so"};
+  if (auto path = env_string("TRT_OPENBLAS"); path && !path->empty())
+    names.emplace_back(*path);
+  else
+    names = {"libopenblas.so.0", "libopenblas.so"};
   Blas b;
   b.requested_core = core;
   std::string errors;

@@ -26,16 +26,17 @@ void fill_bias(const Conv2dShape& s, const T* bias, T* y) {
 template <typename T>
 void sum_bias(const Conv2dShape& s, const T* gy, T* gbias) {
   const int64_t plane = s.oh * s.ow;
-  parallel_for(0, s.o, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, s.n * plane)), [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      T sum = 0;
-      for (int64_t n = 0; n < s.n; ++n) {
-        const T* row = gy + (n * s.o + o) * plane;
-        for (int64_t i = 0; i < plane; ++i) sum += row[i];
-      }
-      gbias[o] = sum;
-    }
-  });
+  parallel_for(0, s.o, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, s.n * plane)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t o = begin; o < end; ++o) {
+                   T sum = 0;
+                   for (int64_t n = 0; n < s.n; ++n) {
+                     const T* row = gy + (n * s.o + o) * plane;
+                     for (int64_t i = 0; i < plane; ++i) sum += row[i];
+                   }
+                   gbias[o] = sum;
+                 }
+               });
 }
 
 // The columns [first, first + count) of an output row whose input column for kernel column j is inside the image.
@@ -48,7 +49,9 @@ struct Columns {
   }
 };
 
-int64_t unfold_grain(const Conv2dShape& s, int64_t rows) { return std::max<int64_t>(1, 16384 / (s.kh * s.kw * rows * s.ow)); }
+int64_t unfold_grain(const Conv2dShape& s, int64_t rows) {
+  return std::max<int64_t>(1, 16384 / (s.kh * s.kw * rows * s.ow));
+}
 
 // col[(c, i, j)][rows of output, ow] for output rows [oy, oy + rows) of one image and group.
 void unfold(const Conv2dShape& s, int64_t channels, const double* x, int64_t oy, int64_t rows, double* col) {
@@ -110,8 +113,10 @@ void for_each_band(const Conv2dShape& s, F&& f) {
 void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* bias, float* y) {
   if (no_output(s)) return;
   if (no_sum(s)) return fill_bias(s, bias, y);
-  if (is_depthwise(s)) depthwise_forward(s, x, w, bias, y);
-  else conv_panels_forward(s, x, w, bias, y);
+  if (is_depthwise(s))
+    depthwise_forward(s, x, w, bias, y);
+  else
+    conv_panels_forward(s, x, w, bias, y);
 }
 
 void conv2d_backward_input(const Conv2dShape& s, const float* gy, const float* w, float* gx) {
@@ -119,9 +124,12 @@ void conv2d_backward_input(const Conv2dShape& s, const float* gy, const float* w
     std::fill_n(gx, std::max<int64_t>(0, s.n * s.c * s.h * s.w), 0.0f);
     return;
   }
-  if (no_output(s)) std::fill_n(gx, s.n * s.c * s.h * s.w, 0.0f);
-  else if (is_depthwise(s)) depthwise_backward_input(s, gy, w, gx);
-  else conv_panels_backward_input(s, gy, w, gx);
+  if (no_output(s))
+    std::fill_n(gx, s.n * s.c * s.h * s.w, 0.0f);
+  else if (is_depthwise(s))
+    depthwise_backward_input(s, gy, w, gx);
+  else
+    conv_panels_backward_input(s, gy, w, gx);
 }
 
 void conv2d_backward_weight(const Conv2dShape& s, const float* x, const float* gy, float* gw, float* gbias) {
@@ -130,8 +138,10 @@ void conv2d_backward_weight(const Conv2dShape& s, const float* x, const float* g
     if (gbias) sum_bias(s, gy, gbias);
     return;
   }
-  if (is_depthwise(s)) depthwise_backward_weight(s, x, gy, gw, gbias);
-  else conv_tiles_backward_weight(s, x, gy, gw, gbias);
+  if (is_depthwise(s))
+    depthwise_backward_weight(s, x, gy, gw, gbias);
+  else
+    conv_tiles_backward_weight(s, x, gy, gw, gbias);
 }
 
 void conv2d_forward(const Conv2dShape& s, const double* x, const double* w, const double* bias, double* y) {
@@ -153,8 +163,8 @@ void conv2d_backward_input(const Conv2dShape& s, const double* gy, const double*
   const int64_t cg = s.c / s.groups, og = s.o / s.groups, depth = cg * s.kh * s.kw, plane = s.oh * s.ow;
   for_each_band(s, [&](int64_t n, int64_t g, int64_t oy, int64_t rows, int64_t floats) {
     Scratch col(size_t(floats) * sizeof(double));
-    gemm(true, false, depth, rows * s.ow, og, 1.0, w + g * og * depth, depth, gy + (n * s.o + g * og) * plane + oy * s.ow, plane,
-         0.0, col.as<double>(), rows * s.ow);
+    gemm(true, false, depth, rows * s.ow, og, 1.0, w + g * og * depth, depth,
+         gy + (n * s.o + g * og) * plane + oy * s.ow, plane, 0.0, col.as<double>(), rows * s.ow);
     fold(s, cg, col.as<double>(), oy, rows, gx + (n * s.c + g * cg) * s.h * s.w);
   });
 }

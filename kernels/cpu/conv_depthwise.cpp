@@ -1,7 +1,8 @@
 // Convolution with one input channel per group, in float: a direct loop over each plane.
 //
-// A plane is copied with its zero padding and, for strides, split into phases (every stride-th row and column), so that each tap
-// reads consecutive pixels. The input gradient under stride 1 is the same loop over gy with the kernel turned around.
+// A plane is copied with its zero padding and, for strides, split into phases (every stride-th row and column), so that
+// each tap reads consecutive pixels. The input gradient under stride 1 is the same loop over gy with the kernel turned
+// around.
 #include <algorithm>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace {
 // The padded, phase-split copy of a plane and where each tap starts in it.
 class PaddedPlane {
  public:
-  PaddedPlane(int64_t h, int64_t w, int64_t kh, int64_t kw, int64_t stride_h, int64_t stride_w, int64_t pad_h, int64_t pad_w,
-              int64_t dil_h, int64_t dil_w, int64_t oh, int64_t ow, int lanes)
+  PaddedPlane(int64_t h, int64_t w, int64_t kh, int64_t kw, int64_t stride_h, int64_t stride_w, int64_t pad_h,
+              int64_t pad_w, int64_t dil_h, int64_t dil_w, int64_t oh, int64_t ow, int lanes)
       : h_(h), w_(w), stride_h_(stride_h), stride_w_(stride_w), pad_h_(pad_h), pad_w_(pad_w) {
     phases_h_ = std::min(stride_h, (kh - 1) * dil_h + 1), phases_w_ = std::min(stride_w, (kw - 1) * dil_w + 1);
     rows_ = oh + (kh - 1) * dil_h / stride_h;
@@ -76,7 +77,8 @@ class PaddedPlane {
 };
 
 PaddedPlane input_plane(const Conv2dShape& s, int lanes) {
-  return PaddedPlane(s.h, s.w, s.kh, s.kw, s.stride_h, s.stride_w, s.pad_h, s.pad_w, s.dil_h, s.dil_w, s.oh, s.ow, lanes);
+  return PaddedPlane(s.h, s.w, s.kh, s.kw, s.stride_h, s.stride_w, s.pad_h, s.pad_w, s.dil_h, s.dil_w, s.oh, s.ow,
+                     lanes);
 }
 
 // Planes that make a task worth handing over.
@@ -96,8 +98,8 @@ void depthwise_forward(const Conv2dShape& s, const float* x, const float* w, con
       padded.fill(kernels, x + plane * s.h * s.w, xp);
       for (int64_t m = 0; m < multiplier; ++m) {
         const int64_t o = plane % s.c * multiplier + m;
-        kernels.depthwise(xp, padded.cols(), taps, padded.offsets.data(), w + o * taps, bias ? bias[o] : 0.0f, s.oh, s.ow,
-                          y + (plane * multiplier + m) * out_plane);
+        kernels.depthwise(xp, padded.cols(), taps, padded.offsets.data(), w + o * taps, bias ? bias[o] : 0.0f, s.oh,
+                          s.ow, y + (plane * multiplier + m) * out_plane);
       }
     }
   });
@@ -108,8 +110,8 @@ void depthwise_backward_input(const Conv2dShape& s, const float* gy, const float
   const int64_t multiplier = s.o / s.c, taps = s.kh * s.kw, out_plane = s.oh * s.ow, in_plane = s.h * s.w;
   const int64_t grain = plane_grain(in_plane * taps * multiplier);
   if (s.stride_h == 1 && s.stride_w == 1 && multiplier == 1) {
-    const PaddedPlane padded(s.oh, s.ow, s.kh, s.kw, 1, 1, (s.kh - 1) * s.dil_h - s.pad_h, (s.kw - 1) * s.dil_w - s.pad_w, s.dil_h,
-                             s.dil_w, s.h, s.w, kernels.lanes);
+    const PaddedPlane padded(s.oh, s.ow, s.kh, s.kw, 1, 1, (s.kh - 1) * s.dil_h - s.pad_h,
+                             (s.kw - 1) * s.dil_w - s.pad_w, s.dil_h, s.dil_w, s.h, s.w, kernels.lanes);
     parallel_for(0, s.n * s.c, grain, [&](int64_t begin, int64_t end) {
       Scratch buffer(padded.bytes());
       padded.clear(buffer.as<float>());
@@ -141,7 +143,8 @@ void depthwise_backward_input(const Conv2dShape& s, const float* gy, const float
             for (int64_t oy = 0; oy < s.oh; ++oy) {
               const int64_t y = oy * s.stride_h + i * s.dil_h - s.pad_h;
               if (y < 0 || y >= s.h) continue;
-              for (int64_t ox = from; ox < until; ++ox) out[y * s.w + x0 + ox * s.stride_w] += weight * g[oy * s.ow + ox];
+              for (int64_t ox = from; ox < until; ++ox)
+                out[y * s.w + x0 + ox * s.stride_w] += weight * g[oy * s.ow + ox];
             }
           }
         }

@@ -1,4 +1,5 @@
-// Forward convolution and input gradient in float: see Note [Convolution as a matrix product of panels] in conv_kernels.h.
+// Forward convolution and input gradient in float: see Note [Convolution as a matrix product of panels] in
+// conv_kernels.h.
 #include "kernels/cpu/conv_float.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct Tap {
 struct Pass {
   int64_t n, groups, src_channels, dst_channels;
   int64_t src_h, src_w, dst_h, dst_w;
-  int64_t grid_h, grid_w;              // pixels to compute; grid pixel (i, j) is destination pixel (y0 + i * step, ...)
+  int64_t grid_h, grid_w;  // pixels to compute; grid pixel (i, j) is destination pixel (y0 + i * step, ...)
   int64_t src_step_y, src_step_x;
   int64_t dst_y0, dst_x0, dst_step_y, dst_step_x;
   std::vector<Tap> taps;
@@ -46,8 +47,10 @@ struct Plan {
 
 // Adds lanes to the runs of one vector, which start at `first`.
 inline void add_lanes(std::vector<LaneRun>& runs, size_t first, int64_t offset, uint32_t mask) {
-  if (runs.size() > first && runs.back().offset == offset) runs.back().mask |= mask;
-  else runs.push_back({offset, mask});
+  if (runs.size() > first && runs.back().offset == offset)
+    runs.back().mask |= mask;
+  else
+    runs.push_back({offset, mask});
 }
 
 inline uint32_t lane_mask(int64_t from, int64_t to) { return uint32_t((uint64_t(1) << to) - (uint64_t(1) << from)); }
@@ -185,12 +188,14 @@ class PanelBuilder {
     }
     for (int64_t l = 0; l < s.count; ++l) {
       const int64_t at = x + l * p_.src_step_x;
-      if (at >= 0 && at < p_.src_w) add_lanes(plan.runs, first, row + at - s.lane - l, lane_mask(s.lane + l, s.lane + l + 1));
+      if (at >= 0 && at < p_.src_w)
+        add_lanes(plan.runs, first, row + at - s.lane - l, lane_mask(s.lane + l, s.lane + l + 1));
     }
   }
 
   void add_destination(const Segment& s, size_t first, Plan& plan) const {
-    const int64_t at = s.image * dst_image_ + (p_.dst_y0 + s.i * p_.dst_step_y) * p_.dst_w + p_.dst_x0 + s.j * p_.dst_step_x;
+    const int64_t at =
+        s.image * dst_image_ + (p_.dst_y0 + s.i * p_.dst_step_y) * p_.dst_w + p_.dst_x0 + s.j * p_.dst_step_x;
     if (p_.dst_step_x == 1) return add_lanes(plan.runs, first, at - s.lane, lane_mask(s.lane, s.lane + s.count));
     for (int64_t l = 0; l < s.count; ++l)
       add_lanes(plan.runs, first, at + l * p_.dst_step_x - s.lane - l, lane_mask(s.lane + l, s.lane + l + 1));
@@ -199,7 +204,8 @@ class PanelBuilder {
   const Pass& p_;
   int lanes_;
   int64_t grid_, src_image_, dst_image_;
-  int64_t top_ = INT64_MAX / 2, bottom_ = INT64_MIN / 2, left_ = INT64_MAX / 2, right_ = INT64_MIN / 2;  // extremes of the taps
+  int64_t top_ = INT64_MAX / 2, bottom_ = INT64_MIN / 2, left_ = INT64_MAX / 2,
+          right_ = INT64_MIN / 2;  // extremes of the taps
 };
 
 // How many images share a block of panels: small images are joined so that little of the last vector is wasted.
@@ -215,8 +221,8 @@ int64_t images_per_block(int64_t n, int64_t grid, int lanes) {
   return best;
 }
 
-// a[group][block][k][tile_rows], rows beyond the last channel zero; k runs over steps of `step` source channels, in each over taps
-// and in each over the channels.
+// a[group][block][k][tile_rows], rows beyond the last channel zero; k runs over steps of `step` source channels, in
+// each over taps and in each over the channels.
 void pack_weights(const Pass& p, int rows, int64_t step, const float* w, float* a) {
   const int64_t blocks = (p.dst_channels + rows - 1) / rows, taps = int64_t(p.taps.size());
   const int64_t k = p.src_channels * taps;
@@ -282,64 +288,68 @@ void run_pass(const Pass& p, const float* src, const float* w, const float* bias
   const int64_t max_depth = std::min(step, p.src_channels) * taps;
   const int64_t tile_work = width * rows * part_blocks * std::max<int64_t>(depth, 1);
 
-  parallel_for(0, all_panels * parts, std::max<int64_t>(1, (int64_t(1) << 19) / tile_work), [&](int64_t begin, int64_t end) {
-    Scratch panel_buffer(size_t(std::max<int64_t>(max_depth, 1) * width) * sizeof(float));
-    float* panel_data = panel_buffer.as<float>();
-    Plan local;
-    Prefetcher prefetcher;
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t part = item % parts, panel = item / parts % panels;
-      const int64_t image_block = item / (parts * panels) % image_blocks, group = item / (parts * panels * image_blocks);
-      const int64_t images = image_block + 1 == image_blocks ? last_images : block_images;
-      if (panel * width >= images * grid) continue;
-      if (!keep) {
-        local.clear();
-        builder.add(images, panel, local);
-      }
-      const Plan& plan = !keep ? local : images == block_images ? full : last;
-      const Plan::Panel& info = plan.panels[keep ? size_t(panel) : 0];
-      const int64_t first_image = image_block * block_images;
-      const float* from = src + (first_image * p.groups + group) * p.src_channels * src_plane;
-      float* to = dst + (first_image * p.groups + group) * p.dst_channels * dst_plane;
-      if (item + 1 < end) {
-        const int64_t next = (item + 1) / parts, next_block = next / panels % image_blocks;
-        prefetcher.start(src + (next_block * block_images * p.groups + next / panels / image_blocks) * p.src_channels * src_plane,
-                         src_plane, p.src_channels);
-        if (taps > 0) builder.prefetch(next_block + 1 == image_blocks ? last_images : block_images, next % panels, prefetcher);
-      }
-      TileOutput out{};
-      out.row_stride = dst_plane;
-      out.whole = info.whole_store;
-      out.runs = plan.runs.data() + info.store_runs;
-      out.counts = plan.counts.data() + info.store_counts;
-      const int64_t lines_per_tile = prefetcher.lines() / (part_blocks * ((p.src_channels + step - 1) / step)) + 1;
-      int64_t channel = 0;
-      do {
-        const int64_t channels = std::min(step, p.src_channels - channel);
-        const int64_t k = channels * taps;
-        const bool direct = info.direct_runs > 0 && channels >= kMinDirectChannels && kernels.tile_direct;
-        if (!direct)
-          kernels.pack_panel(from + channel * src_plane, src_plane, channels, taps, info.vectors, builder.load_step(),
-                           plan.runs.data() + info.load_runs,
-                           info.simple_load ? nullptr : plan.counts.data() + info.load_counts, panel_data);
-        const int64_t last_block = std::min(blocks, (part + 1) * part_blocks);
-        for (int64_t block = part * part_blocks; block < last_block; ++block) {
-          const float* a = packed.as<float>() + ((group * blocks + block) * depth + channel * taps) * rows;
-          out.dst = to + block * rows * dst_plane;
-          out.rows = int(std::min<int64_t>(rows, p.dst_channels - block * rows));
-          out.bias = bias && channel == 0 ? bias + group * p.dst_channels + block * rows : nullptr;
-          out.accumulate = channel > 0;
-          prefetcher.run(lines_per_tile);
-          if (direct)
-            kernels.tile_direct(info.vectors, info.direct_runs, from + channel * src_plane, src_plane, channels, taps,
-                                plan.runs.data() + info.direct_first, a, out);
-          else
-            kernels.tile(info.vectors, k, a, panel_data, out);
+  parallel_for(
+      0, all_panels * parts, std::max<int64_t>(1, (int64_t(1) << 19) / tile_work), [&](int64_t begin, int64_t end) {
+        Scratch panel_buffer(size_t(std::max<int64_t>(max_depth, 1) * width) * sizeof(float));
+        float* panel_data = panel_buffer.as<float>();
+        Plan local;
+        Prefetcher prefetcher;
+        for (int64_t item = begin; item < end; ++item) {
+          const int64_t part = item % parts, panel = item / parts % panels;
+          const int64_t image_block = item / (parts * panels) % image_blocks,
+                        group = item / (parts * panels * image_blocks);
+          const int64_t images = image_block + 1 == image_blocks ? last_images : block_images;
+          if (panel * width >= images * grid) continue;
+          if (!keep) {
+            local.clear();
+            builder.add(images, panel, local);
+          }
+          const Plan& plan = !keep ? local : images == block_images ? full : last;
+          const Plan::Panel& info = plan.panels[keep ? size_t(panel) : 0];
+          const int64_t first_image = image_block * block_images;
+          const float* from = src + (first_image * p.groups + group) * p.src_channels * src_plane;
+          float* to = dst + (first_image * p.groups + group) * p.dst_channels * dst_plane;
+          if (item + 1 < end) {
+            const int64_t next = (item + 1) / parts, next_block = next / panels % image_blocks;
+            prefetcher.start(src + (next_block * block_images * p.groups + next / panels / image_blocks) *
+                                       p.src_channels * src_plane,
+                             src_plane, p.src_channels);
+            if (taps > 0)
+              builder.prefetch(next_block + 1 == image_blocks ? last_images : block_images, next % panels, prefetcher);
+          }
+          TileOutput out{};
+          out.row_stride = dst_plane;
+          out.whole = info.whole_store;
+          out.runs = plan.runs.data() + info.store_runs;
+          out.counts = plan.counts.data() + info.store_counts;
+          const int64_t lines_per_tile = prefetcher.lines() / (part_blocks * ((p.src_channels + step - 1) / step)) + 1;
+          int64_t channel = 0;
+          do {
+            const int64_t channels = std::min(step, p.src_channels - channel);
+            const int64_t k = channels * taps;
+            const bool direct = info.direct_runs > 0 && channels >= kMinDirectChannels && kernels.tile_direct;
+            if (!direct)
+              kernels.pack_panel(from + channel * src_plane, src_plane, channels, taps, info.vectors,
+                                 builder.load_step(), plan.runs.data() + info.load_runs,
+                                 info.simple_load ? nullptr : plan.counts.data() + info.load_counts, panel_data);
+            const int64_t last_block = std::min(blocks, (part + 1) * part_blocks);
+            for (int64_t block = part * part_blocks; block < last_block; ++block) {
+              const float* a = packed.as<float>() + ((group * blocks + block) * depth + channel * taps) * rows;
+              out.dst = to + block * rows * dst_plane;
+              out.rows = int(std::min<int64_t>(rows, p.dst_channels - block * rows));
+              out.bias = bias && channel == 0 ? bias + group * p.dst_channels + block * rows : nullptr;
+              out.accumulate = channel > 0;
+              prefetcher.run(lines_per_tile);
+              if (direct)
+                kernels.tile_direct(info.vectors, info.direct_runs, from + channel * src_plane, src_plane, channels,
+                                    taps, plan.runs.data() + info.direct_first, a, out);
+              else
+                kernels.tile(info.vectors, k, a, panel_data, out);
+            }
+            channel += channels;
+          } while (channel < p.src_channels);
         }
-        channel += channels;
-      } while (channel < p.src_channels);
-    }
-  });
+      });
 }
 
 }  // namespace
@@ -360,8 +370,9 @@ void conv_panels_forward(const Conv2dShape& s, const float* x, const float* w, c
   run_pass(p, x, w, bias, y);
 }
 
-// An input pixel y gets contributions from the taps with (y + pad - tap * dilation) divisible by the stride. Pixels with the
-// same remainder have the same taps, so each such phase is a pass of stride 1 over gy into every stride-th pixel of gx.
+// An input pixel y gets contributions from the taps with (y + pad - tap * dilation) divisible by the stride. Pixels
+// with the same remainder have the same taps, so each such phase is a pass of stride 1 over gy into every stride-th
+// pixel of gx.
 void conv_panels_backward_input(const Conv2dShape& s, const float* gy, const float* w, float* gx) {
   Pass p{};
   p.n = s.n, p.groups = s.groups;

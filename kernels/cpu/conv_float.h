@@ -1,5 +1,5 @@
-// The float convolutions behind conv2d_*; internal to kernels/cpu. Shapes are not empty here: each of n, c, h, w, o, kh, kw, oh
-// and ow is positive.
+// The float convolutions behind conv2d_*; internal to kernels/cpu. Shapes are not empty here: each of n, c, h, w, o,
+// kh, kw, oh and ow is positive.
 #pragma once
 
 #include "kernels/cpu/conv.h"

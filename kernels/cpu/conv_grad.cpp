@@ -1,9 +1,10 @@
 // Weight gradient of the float convolution.
 //
-// gw[o][k] is a sum over output pixels of gy[o][pixel] * x[pixel moved by tap k]. The vectors run along output channels: a band of
-// output rows of gy is transposed to [pixel][channels of a block], the rows of x that it touches are copied with their zero
-// padding, and register tiles of several taps by one block of channels sum over the pixels of the band. Bands are dealt to a
-// number of parts that depends on the sizes only; each part has its own sums, which are added in order at the end.
+// gw[o][k] is a sum over output pixels of gy[o][pixel] * x[pixel moved by tap k]. The vectors run along output
+// channels: a band of output rows of gy is transposed to [pixel][channels of a block], the rows of x that it touches
+// are copied with their zero padding, and register tiles of several taps by one block of channels sum over the pixels
+// of the band. Bands are dealt to a number of parts that depends on the sizes only; each part has its own sums, which
+// are added in order at the end.
 #include <algorithm>
 #include <vector>
 
@@ -17,10 +18,10 @@ namespace trt::cpu {
 
 namespace {
 
-// Copies rows [y0, y0 + rows) and columns [x0, x0 + cols) of an h x w plane to an array whose places outside the plane are zero
-// already, unless `bands` is set: then another band may have filled what are whole rows of padding now.
-void copy_padded(const ConvKernels& kernels, const float* plane, int64_t h, int64_t w, int64_t y0, int64_t x0, int64_t rows,
-                 int64_t cols, bool bands, float* to) {
+// Copies rows [y0, y0 + rows) and columns [x0, x0 + cols) of an h x w plane to an array whose places outside the plane
+// are zero already, unless `bands` is set: then another band may have filled what are whole rows of padding now.
+void copy_padded(const ConvKernels& kernels, const float* plane, int64_t h, int64_t w, int64_t y0, int64_t x0,
+                 int64_t rows, int64_t cols, bool bands, float* to) {
   const int64_t left = std::clamp<int64_t>(-x0, 0, cols), right = std::clamp<int64_t>(w - x0, left, cols);
   const int64_t top = std::clamp<int64_t>(-y0, 0, rows), bottom = std::clamp<int64_t>(h - y0, top, rows);
   if (bands) {
@@ -32,7 +33,8 @@ void copy_padded(const ConvKernels& kernels, const float* plane, int64_t h, int6
 }
 
 constexpr int64_t kBandFloats = 16384;  // transposed gy of a band: 64 KiB
-constexpr int64_t kJoinPixels = 256;    // small images are joined to about as many pixels, so that a tile's sums stay in registers
+constexpr int64_t kJoinPixels =
+    256;  // small images are joined to about as many pixels, so that a tile's sums stay in registers
 
 }  // namespace
 
@@ -93,8 +95,8 @@ void conv_tiles_backward_weight(const Conv2dShape& s, const float* x, const floa
           if (in_place) continue;
           const float* x_from = x + ((first + i) * s.c + group * cg) * s.h * s.w;
           for (int64_t c = 0; c < cg; ++c)
-            copy_padded(kernels, x_from + c * s.h * s.w, s.h, s.w, oy * s.stride_h - s.pad_h, -s.pad_w, used_rows, x_cols,
-                        bands > 1, xp + i * x_image + c * x_plane);
+            copy_padded(kernels, x_from + c * s.h * s.w, s.h, s.w, oy * s.stride_h - s.pad_h, -s.pad_w, used_rows,
+                        x_cols, bands > 1, xp + i * x_image + c * x_plane);
         }
         if (in_place) point_rows(x + (first * s.c + group * cg) * s.h * s.w + oy * s.stride_h * s.w);
         if (gbias) kernels.sum_pixels(g, images * pixels, out + depth * width);
@@ -102,7 +104,8 @@ void conv_tiles_backward_weight(const Conv2dShape& s, const float* x, const floa
         if (unit + 1 < units * (part + 1) / parts) {
           const int64_t next = (unit + 1) / bands * joined, count = std::min<int64_t>(Prefetcher::kRanges, s.n - next);
           const int64_t oy2 = (unit + 1) % bands * band_rows, end2 = std::min(s.oh, oy2 + band_rows);
-          const int64_t y0 = std::clamp<int64_t>(oy2 * s.stride_h - s.pad_h, 0, s.h), y1 = std::min(s.h, y0 + used_rows);
+          const int64_t y0 = std::clamp<int64_t>(oy2 * s.stride_h - s.pad_h, 0, s.h),
+                        y1 = std::min(s.h, y0 + used_rows);
           g_next.start(gy + (next * s.o + group * og + block * width) * out_plane, out_plane, channels);
           x_next.start(x + (next * s.c + group * cg) * s.h * s.w, s.h * s.w, cg);
           for (int64_t i = 0; i < std::min(count, joined); ++i) {
@@ -113,8 +116,8 @@ void conv_tiles_backward_weight(const Conv2dShape& s, const float* x, const floa
         }
         for (int64_t r = 0; r < row_count;) {
           g_next.run(g_lines), x_next.run(x_lines);
-          r += kernels.grad(int(run), row_count - r, rows.data() + r, x_image, s.stride_h * x_cols, s.stride_w, g, images,
-                            height, s.ow, out + r * run * width);
+          r += kernels.grad(int(run), row_count - r, rows.data() + r, x_image, s.stride_h * x_cols, s.stride_w, g,
+                            images, height, s.ow, out + r * run * width);
         }
       }
     }
@@ -130,8 +133,8 @@ void conv_tiles_backward_weight(const Conv2dShape& s, const float* x, const floa
     for (int64_t item = begin; item < end; ++item) {
       const int64_t block = item / column_blocks, first = item % column_blocks * kColumns;
       const int64_t columns = std::min(kColumns, depth + 1 - first);
-      kernels.sum_parts(sums.as<float>() + block * parts * part_floats + first * width, part_floats, parts, columns * width,
-                        total);
+      kernels.sum_parts(sums.as<float>() + block * parts * part_floats + first * width, part_floats, parts,
+                        columns * width, total);
       const int64_t channel0 = block / blocks * og + block % blocks * width;
       const int64_t channels = std::min(width, og - block % blocks * width);
       const int64_t weights = std::min(columns, depth - first);

@@ -57,7 +57,8 @@ HWY_INLINE void masked_store(V v, uint32_t bits, float* p) { hn::BlendedStore(v,
 
 // One run per vector: the masks of a tap stay in registers while the channels pass by.
 template <int NV>
-void pack_simple(const float* src, int64_t channel_stride, int64_t channels, int64_t taps, const LaneRun* runs, float* panel) {
+void pack_simple(const float* src, int64_t channel_stride, int64_t channels, int64_t taps, const LaneRun* runs,
+                 float* panel) {
   for (int64_t t = 0; t < taps; ++t, runs += NV) {
     const float* from[NV];
     uint32_t mask[NV];
@@ -70,11 +71,12 @@ void pack_simple(const float* src, int64_t channel_stride, int64_t channels, int
   }
 }
 
-// The lanes of a run: src + offset + lane, or with step 2 src + offset + 2 * lane and the mask bit of a lane at 2 * lane.
+// The lanes of a run: src + offset + lane, or with step 2 src + offset + 2 * lane and the mask bit of a lane at 2 *
+// lane.
 template <int Step>
 HWY_INLINE V load_run(const LaneRun& run, const float* src) {
   const float* p = src + run.offset;
-  #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
   HWY_ALIGN float lanes[kLanes];
   for (int i = 0; i < kLanes; ++i) lanes[i] = run.mask >> (i * Step) & 1 ? p[i * Step] : 0.0f;
   return hn::Load(d, lanes);
@@ -86,8 +88,8 @@ HWY_INLINE V load_run(const LaneRun& run, const float* src) {
 }
 
 template <int Step>
-void pack_runs(const float* src, int64_t channel_stride, int64_t channels, int64_t taps, int64_t vectors, const LaneRun* runs,
-               const uint16_t* counts, float* panel) {
+void pack_runs(const float* src, int64_t channel_stride, int64_t channels, int64_t taps, int64_t vectors,
+               const LaneRun* runs, const uint16_t* counts, float* panel) {
   for (int64_t t = 0; t < taps; ++t, counts += vectors) {
     const LaneRun* run = runs;
     for (int64_t c = 0; c < channels; ++c) {
@@ -186,11 +188,11 @@ void tile(int vectors, int64_t k, const float* a, const float* b, const TileOutp
 }
 
 #if HWY_TARGET == HWY_AVX3
-// The tile straight from the source planes. With masks in mask registers an unfolded vector costs no more than one or two loads,
-// which fit beside the multiplications; packing would cost a tenth of them.
+// The tile straight from the source planes. With masks in mask registers an unfolded vector costs no more than one or
+// two loads, which fit beside the multiplications; packing would cost a tenth of them.
 template <int NV, int R>
-HWY_NOINLINE void tile_direct_of(const float* src, int64_t channel_stride, int64_t channels, int64_t taps, const LaneRun* runs,
-                                 const float* HWY_RESTRICT a, const TileOutput& out) {
+HWY_NOINLINE void tile_direct_of(const float* src, int64_t channel_stride, int64_t channels, int64_t taps,
+                                 const LaneRun* runs, const float* HWY_RESTRICT a, const TileOutput& out) {
   V acc[kRows][NV];
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
@@ -222,10 +224,11 @@ HWY_NOINLINE void tile_direct_of(const float* src, int64_t channel_stride, int64
   store_tile(acc, out);
 }
 
-void tile_direct(int vectors, int runs_per_vector, const float* src, int64_t channel_stride, int64_t channels, int64_t taps,
-                 const LaneRun* runs, const float* a, const TileOutput& out) {
+void tile_direct(int vectors, int runs_per_vector, const float* src, int64_t channel_stride, int64_t channels,
+                 int64_t taps, const LaneRun* runs, const float* a, const TileOutput& out) {
   auto call = [&](auto f) { f(src, channel_stride, channels, taps, runs, a, out); };
-  if (runs_per_vector == 1) return call(vectors == 3 ? tile_direct_of<3, 1> : vectors == 2 ? tile_direct_of<2, 1> : tile_direct_of<1, 1>);
+  if (runs_per_vector == 1)
+    return call(vectors == 3 ? tile_direct_of<3, 1> : vectors == 2 ? tile_direct_of<2, 1> : tile_direct_of<1, 1>);
   call(vectors == 3 ? tile_direct_of<3, 2> : vectors == 2 ? tile_direct_of<2, 2> : tile_direct_of<1, 2>);
 }
 constexpr auto kTileDirect = &tile_direct;
@@ -266,8 +269,10 @@ int64_t transpose_sixteen(const float* s, int64_t row_stride, int64_t cols, floa
       const V r0 = hn::LoadU(d, row), r1 = hn::LoadU(d, row + row_stride);
       const V r2 = hn::LoadU(d, row + 2 * row_stride), r3 = hn::LoadU(d, row + 3 * row_stride);
       const hn::Repartition<double, D> dd;
-      const auto a = hn::BitCast(dd, hn::InterleaveLower(d, r0, r1)), b = hn::BitCast(dd, hn::InterleaveLower(d, r2, r3));
-      const auto e = hn::BitCast(dd, hn::InterleaveUpper(d, r0, r1)), f = hn::BitCast(dd, hn::InterleaveUpper(d, r2, r3));
+      const auto a = hn::BitCast(dd, hn::InterleaveLower(d, r0, r1)),
+                 b = hn::BitCast(dd, hn::InterleaveLower(d, r2, r3));
+      const auto e = hn::BitCast(dd, hn::InterleaveUpper(d, r0, r1)),
+                 f = hn::BitCast(dd, hn::InterleaveUpper(d, r2, r3));
       q[g][0] = hn::BitCast(d, hn::InterleaveLower(dd, a, b));
       q[g][1] = hn::BitCast(d, hn::InterleaveUpper(dd, a, b));
       q[g][2] = hn::BitCast(d, hn::InterleaveLower(dd, e, f));
@@ -295,7 +300,8 @@ void transpose(const float* src, int64_t row_stride, int64_t rows, int64_t cols,
 #if HWY_TARGET == HWY_AVX3
   if (rows >= kGradWidth) {
     int64_t done = 0;
-    for (int64_t r = 0; r < kGradWidth; r += 16) done = transpose_sixteen(src + r * row_stride, row_stride, cols, dst + r);
+    for (int64_t r = 0; r < kGradWidth; r += 16)
+      done = transpose_sixteen(src + r * row_stride, row_stride, cols, dst + r);
     src += done, cols -= done, dst += done * kGradWidth;
   }
 #endif
@@ -337,7 +343,8 @@ void sum_pixels(const float* g, int64_t pixels, float* sums) {
 
 template <int R, int T>
 HWY_NOINLINE int64_t grad_of(const float* const* rows, int64_t x_image, int64_t x_row, int64_t x_step,
-                             const float* HWY_RESTRICT g, int64_t images, int64_t oh, int64_t ow, float* HWY_RESTRICT out) {
+                             const float* HWY_RESTRICT g, int64_t images, int64_t oh, int64_t ow,
+                             float* HWY_RESTRICT out) {
   V acc[R * T][kGradVectors];
 #pragma GCC unroll 16
   for (int i = 0; i < R * T; ++i) {
@@ -377,8 +384,8 @@ HWY_NOINLINE int64_t grad_of(const float* const* rows, int64_t x_image, int64_t 
   return R;
 }
 
-int64_t grad(int taps, int64_t count, const float* const* rows, int64_t x_image, int64_t x_row, int64_t x_step, const float* g,
-             int64_t images, int64_t oh, int64_t ow, float* out) {
+int64_t grad(int taps, int64_t count, const float* const* rows, int64_t x_image, int64_t x_row, int64_t x_step,
+             const float* g, int64_t images, int64_t oh, int64_t ow, float* out) {
   auto call = [&](auto f) { return f(rows, x_image, x_row, x_step, g, images, oh, ow, out); };
   constexpr bool kWide = kGradTaps >= 12;
   if (taps == 5) {
@@ -416,8 +423,8 @@ void sum_parts(const float* parts, int64_t part_stride, int64_t parts_count, int
 }
 
 template <int R>
-void depthwise_rows(const float* x, int64_t x_row, int64_t taps, const int64_t* offsets, const float* w, float bias, int64_t ow,
-                    float* y) {
+void depthwise_rows(const float* x, int64_t x_row, int64_t taps, const int64_t* offsets, const float* w, float bias,
+                    int64_t ow, float* y) {
   for (int64_t ox = 0; ox < ow; ox += kLanes) {
     V acc[R];
 #pragma GCC unroll 16
@@ -432,14 +439,16 @@ void depthwise_rows(const float* x, int64_t x_row, int64_t taps, const int64_t* 
     const uint32_t mask = (1u << (ow % kLanes)) - 1;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      if (whole) hn::StoreU(acc[r], d, y + r * ow + ox);
-      else masked_store(acc[r], mask, y + r * ow + ox);
+      if (whole)
+        hn::StoreU(acc[r], d, y + r * ow + ox);
+      else
+        masked_store(acc[r], mask, y + r * ow + ox);
     }
   }
 }
 
-void depthwise(const float* x, int64_t x_row, int64_t taps, const int64_t* offsets, const float* w, float bias, int64_t oh,
-               int64_t ow, float* y) {
+void depthwise(const float* x, int64_t x_row, int64_t taps, const int64_t* offsets, const float* w, float bias,
+               int64_t oh, int64_t ow, float* y) {
   int64_t oy = 0;
   for (; oy + 4 <= oh; oy += 4) depthwise_rows<4>(x + oy * x_row, x_row, taps, offsets, w, bias, ow, y + oy * ow);
   for (; oy < oh; ++oy) depthwise_rows<1>(x + oy * x_row, x_row, taps, offsets, w, bias, ow, y + oy * ow);
@@ -470,8 +479,8 @@ void depthwise_grad_taps(const float* x, int64_t x_row, const int64_t* offsets, 
   for (int t = 0; t < T; ++t) gw[t] += hn::GetLane(hn::SumOfLanes(d, acc[t]));
 }
 
-void depthwise_grad(const float* x, int64_t x_row, int64_t taps, const int64_t* offsets, const float* gy, int64_t oh, int64_t ow,
-                    float* gw) {
+void depthwise_grad(const float* x, int64_t x_row, int64_t taps, const int64_t* offsets, const float* gy, int64_t oh,
+                    int64_t ow, float* gw) {
   int64_t t = 0;
   for (; t + 9 <= taps; t += 9) depthwise_grad_taps<9>(x, x_row, offsets + t, gy, oh, ow, gw + t);
   for (; t + 3 <= taps; t += 3) depthwise_grad_taps<3>(x, x_row, offsets + t, gy, oh, ow, gw + t);
@@ -491,9 +500,8 @@ float sum(const float* p, int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(acc[0], acc[1]), hn::Add(acc[2], acc[3]))));
 }
 
-constexpr ConvKernels kKernels = {kLanes, kRows,
-                                  pack_panel, tile, kTileDirect, transpose, copy_rows, sum_pixels, grad, sum_parts,
-                                  depthwise, depthwise_grad, sum};
+constexpr ConvKernels kKernels = {kLanes,     kRows, pack_panel, tile,      kTileDirect,    transpose, copy_rows,
+                                  sum_pixels, grad,  sum_parts,  depthwise, depthwise_grad, sum};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Software prefetch of the source data of the next step while register tiles of this one run. A convolution step touches a few
-// lines in each of many planes, which the hardware's stream detection does not follow.
+// Software prefetch of the source data of the next step while register tiles of this one run. A convolution step
+// touches a few lines in each of many planes, which the hardware's stream detection does not follow.
 #pragma once
 
 #include <algorithm>

@@ -19,13 +19,13 @@ constexpr int64_t kMaxInner = int64_t(1) << 30;
 
 inline void call_gemm(const Blas& b, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
                       int64_t lda, const float* x, int64_t ldx, float beta, float* c, int64_t ldc) {
-  b.sgemm(kBlasRowMajor, ta ? kBlasTrans : kBlasNoTrans, tb ? kBlasTrans : kBlasNoTrans, int(m), int(n), int(k), alpha, a,
-          int(lda), x, int(ldx), beta, c, int(ldc));
+  b.sgemm(kBlasRowMajor, ta ? kBlasTrans : kBlasNoTrans, tb ? kBlasTrans : kBlasNoTrans, int(m), int(n), int(k), alpha,
+          a, int(lda), x, int(ldx), beta, c, int(ldc));
 }
 inline void call_gemm(const Blas& b, bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a,
                       int64_t lda, const double* x, int64_t ldx, double beta, double* c, int64_t ldc) {
-  b.dgemm(kBlasRowMajor, ta ? kBlasTrans : kBlasNoTrans, tb ? kBlasTrans : kBlasNoTrans, int(m), int(n), int(k), alpha, a,
-          int(lda), x, int(ldx), beta, c, int(ldc));
+  b.dgemm(kBlasRowMajor, ta ? kBlasTrans : kBlasNoTrans, tb ? kBlasTrans : kBlasNoTrans, int(m), int(n), int(k), alpha,
+          a, int(lda), x, int(ldx), beta, c, int(ldc));
 }
 inline void call_gemv(const Blas& b, bool t, int64_t m, int64_t n, float alpha, const float* a, int64_t lda,
                       const float* x, int64_t incx, float beta, float* y, int64_t incy) {
@@ -41,8 +41,10 @@ template <typename T>
 void scale_matrix(int64_t m, int64_t n, T beta, T* c, int64_t ldc) {
   if (beta == T(1)) return;
   for (int64_t i = 0; i < m; ++i) {
-    if (beta == T(0)) std::fill_n(c + i * ldc, n, T(0));
-    else for (int64_t j = 0; j < n; ++j) c[i * ldc + j] *= beta;
+    if (beta == T(0))
+      std::fill_n(c + i * ldc, n, T(0));
+    else
+      for (int64_t j = 0; j < n; ++j) c[i * ldc + j] *= beta;
   }
 }
 
@@ -104,7 +106,8 @@ inline int64_t leading(int64_t rows, int64_t cols, int64_t ld) { return rows <= 
 
 template <typename T>
 void gemm_any(bool ta, bool tb, int64_t batch, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
-              int64_t stride_a, const T* b, int64_t ldb, int64_t stride_b, T beta, T* c, int64_t ldc, int64_t stride_c) {
+              int64_t stride_a, const T* b, int64_t ldb, int64_t stride_b, T beta, T* c, int64_t ldc,
+              int64_t stride_c) {
   if (batch <= 0 || m <= 0 || n <= 0) return;
   if (k <= 0 || alpha == T(0)) {
     for (int64_t i = 0; i < batch; ++i) scale_matrix(m, n, beta, c + i * stride_c, ldc);
@@ -147,16 +150,17 @@ void gemm_any(bool ta, bool tb, int64_t batch, int64_t m, int64_t n, int64_t k, 
 }
 
 template <typename T>
-void gemv_any(bool trans, int64_t m, int64_t n, T alpha, const T* a, int64_t lda, const T* x, int64_t incx, T beta, T* y,
-              int64_t incy) {
+void gemv_any(bool trans, int64_t m, int64_t n, T alpha, const T* a, int64_t lda, const T* x, int64_t incx, T beta,
+              T* y, int64_t incy) {
   const int64_t x_size = trans ? m : n, y_size = trans ? n : m;
   if (y_size <= 0) return;
-  // BLAS starts from the other end for a negative increment and has no zero one: such vectors go through a copy, and so do those
-  // whose increment our own kernel does not take.
+  // BLAS starts from the other end for a negative increment and has no zero one: such vectors go through a copy, and so
+  // do those whose increment our own kernel does not take.
   if (incy < 1 || incy > INT_MAX) {
     Scratch copy(size_t(y_size) * sizeof(T));
     T* yc = copy.as<T>();
-    if (beta != T(0)) for (int64_t i = 0; i < y_size; ++i) yc[i] = y[i * incy];
+    if (beta != T(0))
+      for (int64_t i = 0; i < y_size; ++i) yc[i] = y[i * incy];
     gemv_any(trans, m, n, alpha, a, lda, x, incx, beta, yc, 1);
     for (int64_t i = 0; i < y_size; ++i) y[i * incy] = yc[i];
     return;
@@ -167,7 +171,8 @@ void gemv_any(bool trans, int64_t m, int64_t n, T alpha, const T* a, int64_t lda
     for (int64_t i = 0; i < x_size; ++i) xc[i] = x[i * incx];
     return gemv_any(trans, m, n, alpha, a, lda, xc, 1, beta, y, incy);
   }
-  if (beta != T(1)) for (int64_t i = 0; i < y_size; ++i) y[i * incy] = beta == T(0) ? T(0) : y[i * incy] * beta;
+  if (beta != T(1))
+    for (int64_t i = 0; i < y_size; ++i) y[i * incy] = beta == T(0) ? T(0) : y[i * incy] * beta;
   if (x_size <= 0 || alpha == T(0)) return;
   lda = leading(m, n, lda);
   if (trans && lda > INT_MAX) {
@@ -192,7 +197,8 @@ void gemv_any(bool trans, int64_t m, int64_t n, T alpha, const T* a, int64_t lda
       }
       for (int64_t p = 0; p < x_size; p += kMaxInner) {
         const int64_t depth = std::min(kMaxInner, x_size - p);
-        call_gemv(*lib, true, depth, count, alpha, a + from + p * lda, lda, x + p * incx, incx, T(1), y + from * incy, incy);
+        call_gemv(*lib, true, depth, count, alpha, a + from + p * lda, lda, x + p * incx, incx, T(1), y + from * incy,
+                  incy);
       }
     }
   });
@@ -232,9 +238,9 @@ void gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double al
   gemm_any<double>(trans_a, trans_b, 1, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0);
 }
 
-void gemm_batched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
-                  int64_t lda, int64_t stride_a, const float* b, int64_t ldb, int64_t stride_b, float beta, float* c,
-                  int64_t ldc, int64_t stride_c) {
+void gemm_batched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n, int64_t k, float alpha,
+                  const float* a, int64_t lda, int64_t stride_a, const float* b, int64_t ldb, int64_t stride_b,
+                  float beta, float* c, int64_t ldc, int64_t stride_c) {
   gemm_any<float>(trans_a, trans_b, batch, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c);
 }
 void gemm_batched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n, int64_t k, double alpha,

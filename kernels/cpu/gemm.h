@@ -2,8 +2,8 @@
 //
 // Products are cut into tiles of C that run in parallel; the tiles depend on the sizes only and the inner dimension is
 // never cut between threads, so that results do not depend on the number of threads (Note [Deterministic parallelism]).
-// Sizes of 2^31 and more are cut into pieces that BLAS can take. beta == 0 overwrites C without reading it; k == 0 gives
-// beta * C; alpha == 0 does not read A and B. C must not overlap A or B. Thread-safe. Errors are those of blas().
+// Sizes of 2^31 and more are cut into pieces that BLAS can take. beta == 0 overwrites C without reading it; k == 0
+// gives beta * C; alpha == 0 does not read A and B. C must not overlap A or B. Thread-safe. Errors are those of blas().
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,17 @@
 
 namespace trt::cpu {
 
-// C[m,n] = alpha * op(A)[m,k] op(B)[k,n] + beta * C. op transposes when the flag is set; lda, ldb and ldc are the distances
-// between the stored rows (A is stored [m,k], or [k,m] when trans_a).
+// C[m,n] = alpha * op(A)[m,k] op(B)[k,n] + beta * C. op transposes when the flag is set; lda, ldb and ldc are the
+// distances between the stored rows (A is stored [m,k], or [k,m] when trans_a).
 void gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
           const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
 void gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda,
           const double* b, int64_t ldb, double beta, double* c, int64_t ldc);
 
 // `batch` products; the strides are distances in elements between consecutive matrices, 0 to use one again for A and B.
-void gemm_batched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
-                  int64_t lda, int64_t stride_a, const float* b, int64_t ldb, int64_t stride_b, float beta, float* c,
-                  int64_t ldc, int64_t stride_c);
+void gemm_batched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n, int64_t k, float alpha,
+                  const float* a, int64_t lda, int64_t stride_a, const float* b, int64_t ldb, int64_t stride_b,
+                  float beta, float* c, int64_t ldc, int64_t stride_c);
 void gemm_batched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n, int64_t k, double alpha,
                   const double* a, int64_t lda, int64_t stride_a, const double* b, int64_t ldb, int64_t stride_b,
                   double beta, double* c, int64_t ldc, int64_t stride_c);
@@ -48,13 +48,14 @@ void gemm_naive(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, opm
                 const T* b, int64_t ldb, opmath_t<T> beta, T* c, int64_t ldc) {
   // Unsigned arithmetic wraps where signed overflow would be undefined; it is at least 32 bits wide because narrower
   // operands would be promoted to int.
-  using Acc = typename std::conditional_t<std::is_integral_v<T>,
-                                          std::conditional<sizeof(T) == 8, uint64_t, uint32_t>,
+  using Acc = typename std::conditional_t<std::is_integral_v<T>, std::conditional<sizeof(T) == 8, uint64_t, uint32_t>,
                                           std::type_identity<opmath_t<T>>>::type;
   constexpr int64_t kColumns = 256;
   auto load = [](const T& v) {
-    if constexpr (std::is_integral_v<T>) return static_cast<Acc>(v);
-    else return static_cast<Acc>(static_cast<opmath_t<T>>(v));
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<Acc>(v);
+    else
+      return static_cast<Acc>(static_cast<opmath_t<T>>(v));
   };
   if (m <= 0 || n <= 0) return;
   const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, n * std::max<int64_t>(k, 1)));

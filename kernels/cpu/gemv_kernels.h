@@ -1,7 +1,8 @@
-// Inner products and row-wise matrix-vector products, compiled per instruction set; used by gemm.cpp. Internal to kernels/cpu.
+// Inner products and row-wise matrix-vector products, compiled per instruction set; used by gemm.cpp. Internal to
+// kernels/cpu.
 //
-// Four rows are read side by side with prefetch: one stream alone does not keep enough cache lines under way to fill the memory
-// bandwidth, and the kernels of OpenBLAS 0.3.21 reach a third of it on large matrices.
+// Four rows are read side by side with prefetch: one stream alone does not keep enough cache lines under way to fill
+// the memory bandwidth, and the kernels of OpenBLAS 0.3.21 reach a third of it on large matrices.
 #pragma once
 
 #include <cstdint>
