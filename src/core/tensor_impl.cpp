@@ -101,7 +101,8 @@ TensorImpl* TensorImpl::create_contiguous(intrusive_ptr<StorageImpl> storage, DT
   const size_t n = sizes.size();
   TRT_CHECK(n <= kMaxDims, "a tensor has at most ", kMaxDims, " dimensions, got ", n);
   auto* impl = new (small_alloc(sizeof(TensorImpl))) TensorImpl(std::move(storage), dtype);
-  if (n != 0) impl->reserve_dims(n);
+  if (TRT_LIKELY(n <= kInlineDims)) impl->ndim_ = static_cast<uint8_t>(n);
+  else impl->reserve_dims(n);
   int64_t* d = impl->dims();
   int64_t step = 1, numel = 1;
   for (size_t i = n; i-- > 0;) {

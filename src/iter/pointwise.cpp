@@ -357,29 +357,33 @@ void compute(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar
 Tensor pointwise(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar> scalars) {
   // The common small case: CPU tensors of one float dtype and shape, contiguous.
   if (TRT_LIKELY(in[0].tensor != nullptr)) {
-    const Tensor& first = *in[0].tensor;
+    const TensorImpl& first = *in[0].tensor->impl();
     const DType dtype = first.dtype();
-    bool plain = (dtype == DType::Float32 || dtype == DType::Float64) && first.is_contiguous() && first.device().is_cpu() &&
-                 first.numel() <= kGrain && (op.promotion == Promotion::Default || op.promotion == Promotion::IntToFloat) &&
-                 (op.kinds & kTakesFloat);
-    const void* ptrs[kMaxInputs] = {first.data()};
-    for (size_t i = 1; plain && i < in.size(); ++i) {
-      plain = in[i].tensor && in[i].tensor->dtype() == dtype && in[i].tensor->is_contiguous() && in[i].tensor->device().is_cpu() &&
-              in[i].tensor->sizes() == first.sizes() && !in[i].tensor->impl()->is_wrapped_number();
-      if (plain) ptrs[i] = in[i].tensor->data();
-    }
-    if (plain && first.impl()->is_wrapped_number()) plain = false;
-    if (plain && !op.promote_scalars) {
-      PointwiseFn fn = op.cpu[slot_of(dtype)].load(std::memory_order_relaxed);
-      if (TRT_LIKELY(fn != nullptr)) {
-        ScalarValue values[kMaxScalars];
-        fill_scalars(op, scalars, dtype, values);
-        Tensor out = Tensor::adopt(TensorImpl::create_contiguous(
-            StorageImpl::allocate(static_cast<size_t>(first.numel()) * element_size(dtype), kCPU), dtype, first.sizes()));
-        void* dst = out.data();
-        fn(ptrs, &dst, first.numel(), values);
-        return out;
+    const int slot = dtype == DType::Float32 ? kSlotFloat : kSlotDouble;
+    bool plain = (dtype == DType::Float32 || dtype == DType::Float64) && op.keeps_float && first.numel() <= kGrain;
+    const void* ptrs[kMaxInputs];
+    for (size_t i = 0; plain && i < in.size(); ++i) {
+      if (TRT_UNLIKELY(!in[i].tensor)) {
+        plain = false;
+        break;
       }
+      const TensorImpl& t = *in[i].tensor->impl();
+      plain = t.dtype() == dtype && t.is_contiguous() && t.device().is_cpu() && !t.is_wrapped_number() && t.sizes() == first.sizes();
+      ptrs[i] = t.data();
+    }
+    PointwiseFn fn = op.cpu[slot].load(std::memory_order_relaxed);
+    if (TRT_LIKELY(plain && fn)) {
+      ScalarValue values[kMaxScalars];
+      for (size_t i = 0; i < scalars.size(); ++i) {
+        const double v = scalars[i].to_double();
+        if (slot == kSlotFloat) values[i].f = static_cast<float>(v);
+        else values[i].d = v;
+      }
+      Tensor out = Tensor::adopt(TensorImpl::create_contiguous(
+          StorageImpl::allocate(static_cast<size_t>(first.numel()) * element_size(dtype), kCPU), dtype, first.sizes()));
+      void* dst = out.data();
+      fn(ptrs, &dst, first.numel(), values);
+      return out;
     }
   }
   const Types types = infer_types(op, in, scalars);

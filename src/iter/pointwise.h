@@ -35,6 +35,7 @@ struct PointwiseOp {
   Promotion promotion;
   uint8_t kinds;
   bool promote_scalars;  // Scalar arguments take part in promotion as numbers
+  bool keeps_float;      // operands of one floating dtype give that dtype, whatever the scalars are
   // Registered by each backend: [float, double, int64]; bool has a slot of its own where its expression differs.
   std::atomic<PointwiseFn> cpu[4] = {};
 };

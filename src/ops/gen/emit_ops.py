@@ -192,7 +192,8 @@ def source(group, ops, all_groups):
             inputs, scalars = _pointwise_inputs(op)
             kinds = " | ".join({"float": "kTakesFloat", "int": "kTakesInt", "bool": "kTakesBool"}[k] for k in op.spec["kinds"].split())
             promote_scalars = "true" if op.spec.get("promote_scalars") else "false"
-            out.append(f'constinit PointwiseOp {op.ident}{{"{op.schema.name}", {len(inputs)}, {len(scalars)}, Promotion::{_promotion(op.spec["promote"])}, {kinds}, {promote_scalars}}};\n')
+            keeps = op.spec["promote"] in ("default", "int_to_float", "first_input") and "float" in op.spec["kinds"] and not op.spec.get("promote_scalars")
+            out.append(f'constinit PointwiseOp {op.ident}{{"{op.schema.name}", {len(inputs)}, {len(scalars)}, Promotion::{_promotion(op.spec["promote"])}, {kinds}, {promote_scalars}, {"true" if keeps else "false"}}};\n')
         out.append("}  // namespace pointwise_ops\n")
     out.append("\nnamespace {\n\n")
     registrations = []
