@@ -3,8 +3,8 @@
 
   generate.py --out DIR              writes the C++ sources of the build (only files whose content changed)
   generate.py --list                 prints the names of those files, one a line
-  generate.py --header FILE          writes the public C header
-  generate.py --check-header FILE    fails when FILE is not what would be generated
+  generate.py --headers DIR          writes the public headers ops.h and ops.hpp
+  generate.py --check-headers DIR    fails when they are not what would be generated
 """
 
 import argparse
@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from gen import emit_autograd, emit_c, emit_kernels, emit_ops, model  # noqa: E402
+from gen import emit_autograd, emit_c, emit_hpp, emit_kernels, emit_ops, model  # noqa: E402
 from gen.formula import Formula  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -58,8 +58,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--header")
-    parser.add_argument("--check-header")
+    parser.add_argument("--headers")
+    parser.add_argument("--check-headers")
     args = parser.parse_args()
     if args.list:
         names = [f[:-5] for f in sorted(os.listdir(HERE)) if f.endswith(".yaml")]
@@ -68,15 +68,18 @@ def main():
         print("\n".join(out))
         return
     groups, files = generate()
-    if args.header or args.check_header:
-        text = emit_c.header(groups)
-        if args.header:
-            with open(args.header, "w", encoding="utf-8") as f:
-                f.write(text)
-        else:
-            with open(args.check_header, encoding="utf-8") as f:
+    for directory, check in ((args.headers, False), (args.check_headers, True)):
+        if not directory:
+            continue
+        for name, text in (("ops.h", emit_c.header(groups)), ("ops.hpp", emit_hpp.header(groups))):
+            path = os.path.join(directory, name)
+            if not check:
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(text)
+                continue
+            with open(path, encoding="utf-8") as f:
                 if f.read() != text:
-                    raise SystemExit(f"{args.check_header} is not what the declarations say; run src/ops/generate.py --header on it")
+                    raise SystemExit(f"{path} is not what the declarations say; run src/ops/generate.py --headers {directory}")
     if args.out:
         os.makedirs(args.out, exist_ok=True)
         for name, text in files.items():
