@@ -1,4 +1,5 @@
-// Intra-operator parallelism: one pool of threads for the whole process (oneTBB), started on first use, never spinning.
+// Intra-operator parallelism: one pool of threads for the whole process, started on first use. Idle workers watch for new work
+// for at most 200 microseconds, then sleep.
 //
 // Note [Deterministic parallelism]
 // Kernels may use any split for element-wise work. A reduction must cut its input into chunks whose bounds depend on

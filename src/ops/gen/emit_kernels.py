@@ -1,5 +1,7 @@
 """Emits the Highway kernels of pointwise operators, a few files of about equal size."""
 
+import zlib
+
 from . import expr
 from .emit_ops import _pointwise_inputs
 
@@ -19,14 +21,12 @@ def _struct(op, name, e):
 
 
 def shards(groups, count):
-    """[(index, source)]: operators dealt out round robin by estimated cost."""
+    """[(index, source)]. An operator's file follows from its name, so that adding one changes one file."""
     ops = [op for g in groups.values() for op in g if op.kind == "pointwise" and ("shared_with" not in op.spec or op.hidden)]
-    bins = [[0, []] for _ in range(count)]
-    for op in sorted(ops, key=lambda o: (-o.expr.size(), o.ident)):
-        b = min(bins, key=lambda x: x[0])
-        b[0] += 3 + op.expr.size()
-        b[1].append(op)
-    return [(i, _source(i, sorted(b[1], key=lambda o: o.ident))) for i, b in enumerate(bins)]
+    bins = [[] for _ in range(count)]
+    for op in ops:
+        bins[zlib.crc32(op.ident.encode()) % count].append(op)
+    return [(i, _source(i, sorted(b, key=lambda o: o.ident))) for i, b in enumerate(bins)]
 
 
 def _source(index, ops):
