@@ -35,7 +35,8 @@ struct Plan {
   struct Panel {
     int vectors;
     bool simple_load, whole_store;  // one run per vector; one full run per vector
-    int direct_runs;  // runs per vector, at most 2, that tile_direct takes from direct_first on; 0 when it cannot
+    bool direct;                    // tile_direct takes the runs from direct_first on, with two_runs
+    int two_runs;
     size_t load_runs, load_counts, store_runs, store_counts, direct_first;
   };
   std::vector<LaneRun> runs;
@@ -144,12 +145,15 @@ class PanelBuilder {
   // The load runs with an empty second one where a vector has only one, unless all have one.
   void add_direct(Plan::Panel& panel, Plan& plan) const {
     panel.direct_first = panel.load_runs;
-    panel.direct_runs = panel.simple_load ? 1 : 0;
+    panel.direct = panel.simple_load;
     const size_t entries = plan.counts.size() - panel.load_counts;
     if (panel.simple_load || load_step() != 1) return;
-    for (size_t e = 0; e < entries; ++e)
-      if (plan.counts[panel.load_counts + e] > 2) return;
-    panel.direct_runs = 2;
+    for (size_t e = 0; e < entries; ++e) {
+      const uint16_t count = plan.counts[panel.load_counts + e];
+      if (count > 2) return;
+      if (count == 2) panel.two_runs |= 1 << (e % size_t(panel.vectors));
+    }
+    panel.direct = true;
     panel.direct_first = plan.runs.size();
     size_t run = panel.load_runs;
     for (size_t e = 0; e < entries; ++e) {
@@ -327,7 +331,7 @@ void run_pass(const Pass& p, const float* src, const float* w, const float* bias
           do {
             const int64_t channels = std::min(step, p.src_channels - channel);
             const int64_t k = channels * taps;
-            const bool direct = info.direct_runs > 0 && channels >= kMinDirectChannels && kernels.tile_direct;
+            const bool direct = info.direct && channels >= kMinDirectChannels && kernels.tile_direct;
             if (!direct)
               kernels.pack_panel(from + channel * src_plane, src_plane, channels, taps, info.vectors,
                                  builder.load_step(), plan.runs.data() + info.load_runs,
@@ -341,8 +345,8 @@ void run_pass(const Pass& p, const float* src, const float* w, const float* bias
               out.accumulate = channel > 0;
               prefetcher.run(lines_per_tile);
               if (direct)
-                kernels.tile_direct(info.vectors, info.direct_runs, from + channel * src_plane, src_plane, channels,
-                                    taps, plan.runs.data() + info.direct_first, a, out);
+                kernels.tile_direct(info.vectors, info.two_runs, from + channel * src_plane, src_plane, channels, taps,
+                                    plan.runs.data() + info.direct_first, a, out);
               else
                 kernels.tile(info.vectors, k, a, panel_data, out);
             }

@@ -25,6 +25,7 @@ using V = hn::Vec<D>;
 constexpr D d;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
 constexpr int kGradWidth = kGradVectors * kLanes;
+constexpr uint32_t kAllLanes = (1u << kLanes) - 1;
 
 // The portable target may have one lane only, and its MaskedLoad reads all lanes, also those outside the array.
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
@@ -145,6 +146,10 @@ HWY_INLINE void store_tile(const V (&acc)[kRows][NV], const TileOutput& out) {
       const V value = hn::Add(hn::Load(d, tile + (r * NV + v) * kLanes), bias);
       for (int i = 0; i < out.counts[v]; ++i, ++run) {
         float* to = dst + run->offset;
+        if (run->mask == kAllLanes) {
+          hn::StoreU(out.accumulate ? hn::Add(value, hn::LoadU(d, to)) : value, d, to);
+          continue;
+        }
         if ((run->mask & (run->mask - 1)) == 0) {
           // Single lanes, as under a stride of the input gradient.
           const int lane = __builtin_ctz(run->mask);
@@ -190,9 +195,11 @@ void tile(int vectors, int64_t k, const float* a, const float* b, const TileOutp
 #if HWY_TARGET == HWY_AVX3
 // The tile straight from the source planes. With masks in mask registers an unfolded vector costs no more than one or
 // two loads, which fit beside the multiplications; packing would cost a tenth of them.
-template <int NV, int R>
+// Two has a bit for each vector that takes two runs.
+template <int NV, int Two>
 HWY_NOINLINE void tile_direct_of(const float* src, int64_t channel_stride, int64_t channels, int64_t taps,
                                  const LaneRun* runs, const float* HWY_RESTRICT a, const TileOutput& out) {
+  constexpr int R = Two ? 2 : 1;
   V acc[kRows][NV];
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
@@ -211,7 +218,7 @@ HWY_NOINLINE void tile_direct_of(const float* src, int64_t channel_stride, int64
 #pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) {
         bv[v] = hn::MaskedLoad(mask[v * R], d, from[v * R] + at);
-        if constexpr (R == 2) bv[v] = hn::Or(bv[v], hn::MaskedLoad(mask[v * R + 1], d, from[v * R + 1] + at));
+        if (Two >> v & 1) bv[v] = hn::Or(bv[v], hn::MaskedLoad(mask[v * R + 1], d, from[v * R + 1] + at));
       }
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
@@ -224,12 +231,26 @@ HWY_NOINLINE void tile_direct_of(const float* src, int64_t channel_stride, int64
   store_tile(acc, out);
 }
 
-void tile_direct(int vectors, int runs_per_vector, const float* src, int64_t channel_stride, int64_t channels,
-                 int64_t taps, const LaneRun* runs, const float* a, const TileOutput& out) {
+void tile_direct(int vectors, int two_runs, const float* src, int64_t channel_stride, int64_t channels, int64_t taps,
+                 const LaneRun* runs, const float* a, const TileOutput& out) {
   auto call = [&](auto f) { f(src, channel_stride, channels, taps, runs, a, out); };
-  if (runs_per_vector == 1)
-    return call(vectors == 3 ? tile_direct_of<3, 1> : vectors == 2 ? tile_direct_of<2, 1> : tile_direct_of<1, 1>);
-  call(vectors == 3 ? tile_direct_of<3, 2> : vectors == 2 ? tile_direct_of<2, 2> : tile_direct_of<1, 2>);
+  if (vectors == 3) {
+    // One vector that crosses from an image to the next is the common case.
+    switch (two_runs) {
+      case 0:
+        return call(tile_direct_of<3, 0>);
+      case 1:
+        return call(tile_direct_of<3, 1>);
+      case 2:
+        return call(tile_direct_of<3, 2>);
+      case 4:
+        return call(tile_direct_of<3, 4>);
+      default:
+        return call(tile_direct_of<3, 7>);
+    }
+  }
+  if (vectors == 2) return call(two_runs ? tile_direct_of<2, 3> : tile_direct_of<2, 0>);
+  call(two_runs ? tile_direct_of<1, 1> : tile_direct_of<1, 0>);
 }
 constexpr auto kTileDirect = &tile_direct;
 #else

@@ -49,9 +49,10 @@ struct ConvKernels {
   // The product of a [k][tile_rows] and b [k][vectors * lanes].
   void (*tile)(int vectors, int64_t k, const float* a, const float* b, const TileOutput& out);
 
-  // The same without a panel, for `runs_per_vector` (1 or 2) runs of step 1 for each vector; a is
-  // [tap][channel][tile_rows]. Null where masked loads are slow.
-  void (*tile_direct)(int vectors, int runs_per_vector, const float* src, int64_t channel_stride, int64_t channels,
+  // The same without a panel; a is [tap][channel][tile_rows]. The bits of two_runs are set for vectors that may take
+  // two runs of step 1 under some tap. When it is 0, runs has one entry for each vector, else two. Null where masked
+  // loads are slow.
+  void (*tile_direct)(int vectors, int two_runs, const float* src, int64_t channel_stride, int64_t channels,
                       int64_t taps, const LaneRun* runs, const float* a, const TileOutput& out);
 
   // dst[col][kGradVectors * lanes] = src[row * row_stride + col]; rows beyond `rows` become zero.
