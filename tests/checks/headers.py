@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Each public header compiles alone as C11, C++11 and C++17, with all warnings as errors; two includes of it are one.
+
+  headers.py [CC [CXX]]     compilers, cc and c++ by default
+"""
+
+import os
+import subprocess
+import sys
+
+import cheaders
+
+FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wstrict-prototypes", "-I" + cheaders.INCLUDE]
+MODES = [("c", "-std=c11"), ("c++", "-std=c++11"), ("c++", "-std=c++17")]
+
+
+def main():
+    compilers = {"c": (sys.argv[1] if len(sys.argv) > 1 else "cc").split(), "c++": (sys.argv[2] if len(sys.argv) > 2 else "c++").split()}
+    names = cheaders.public_headers()
+    wrapper = "tensorrt/tensorrt.hpp"
+    if os.path.exists(os.path.join(cheaders.INCLUDE, wrapper)):
+        names.append(wrapper)
+    failed = 0
+    for name in names:
+        for language, standard in MODES:
+            if name.endswith(".hpp") and (language == "c" or standard == "-std=c++11"):
+                continue
+            flags = [f for f in FLAGS if language == "c" or f != "-Wstrict-prototypes"]
+            text = f'#include "{name}"\n#include "{name}"\nextern int nothing;\n'
+            run = subprocess.run(compilers[language] + flags + [standard, "-x", language, "-"], input=text, capture_output=True, text=True)
+            if run.returncode:
+                failed += 1
+                print(f"{name} as {standard}:\n{run.stderr}")
+    print(f"{len(names)} headers, {failed} failures")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,466 @@
+#!/usr/bin/env python3
+"""Runs reference cases recorded from PyTorch against the library.
+
+  run.py FILE.jsonl.gz [--ops add,mul | --ops @tier.txt] [--verbose] [--limit N] [--expect-all]
+
+Prints the operators that fail (the first reason of each), what is not there yet in counts, and at last
+`golden: P of T cases pass; O of U operators complete`. Exit status 1 when a case of an operator that is there fails
+(with --expect-all: when any case does not pass). README.md of this directory describes the format of the cases.
+
+The cases run in a child process. When one crashes or hangs, it counts as failed and a new child goes on after it.
+"""
+
+import argparse
+import collections
+import gzip
+import itertools
+import json
+import math
+import os
+import re
+import select
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "bindings", "python", "shim"))
+sys.path.insert(0, os.path.join(ROOT, "src", "ops"))
+
+import trt_shim as trt  # noqa: E402
+from gen.schema import Schema  # noqa: E402
+
+CASE_SECONDS = 60
+
+# dtype -> (rtol, atol)
+TOLERANCE = {"float64": (1e-7, 1e-9), "float32": (1.3e-6, 1e-5), "float16": (1e-3, 1e-3), "bfloat16": (1.6e-2, 1e-2)}
+GRAD_TOLERANCE = (1e-6, 1e-8)
+# Operators that add up many products or elements: ten times the tolerance in float32.
+LONG_SUMS = re.compile(r"sum|mean|prod|norm|var|std|mm|mv|dot|addr|matmul|linear|conv|einsum|inner|outer|loss|entropy|soft(max|min)|pool|dist|"
+                       r"similarity|interpolate|upsample|trace|integrate|trapez|cov|corrcoef|linalg|fft|kl_div|cross|cdist|bag|scatter|index_(add|reduce)")
+UNDEFINED_VALUES = re.compile(r"(^|_)empty")
+# Decompositions whose columns have a free sign: magnitudes are compared, and no gradients (they depend on the signs).
+FREE_SIGNS = re.compile(r"(^|\.)(qr|svd|eigh|eig|geqrf)$")
+
+# Functions whose positional arguments stand in another order in PyTorch's Python function than in the operator's schema.
+PYTHON_ORDER = {
+    "nn.functional.batch_norm": "input running_mean running_var weight bias training momentum eps",
+    "nn.functional.instance_norm": "input running_mean running_var weight bias use_input_stats momentum eps",
+}
+# Functions of which the operator database passes the tensor under test first, whatever the signature says.
+DATABASE_ORDER = {"where": (1, 0, 2), "einsum": (1, 0)}
+
+
+class NotThere(Exception):
+    """The operator or a type that it needs does not exist in the library (yet)."""
+
+
+class Failed(Exception):
+    """The case gives something else than PyTorch."""
+
+
+# --- values -------------------------------------------------------------------------------------------------------------
+
+def number(x):
+    return float(x) if isinstance(x, str) else x
+
+
+def decode(v, leaves):
+    """The value of an encoded argument. Tensors that may get gradients are appended to `leaves`."""
+    if isinstance(v, dict):
+        if "t" in v:
+            if v["t"] not in trt.DTYPES:
+                raise NotThere(f"dtype {v['t']}")
+            d = trt.DTYPES[v["t"]]
+            data = [number(x) for x in v["data"]]
+            t = trt.from_flat([float(x) for x in data] if d.is_floating_point else data, v["shape"], d, v.get("strides"))
+            if v["t"] == "float64":
+                leaves.append(t)
+            return t
+        if "dtype" in v:
+            if v["dtype"] not in trt.DTYPES:
+                raise NotThere(f"dtype {v['dtype']}")
+            return trt.DTYPES[v["dtype"]]
+        if "device" in v:
+            return trt.Device(v["device"])
+        if "c" in v:
+            raise NotThere("complex numbers")
+        raise NotThere("values of the kind " + ", ".join(v))
+    if isinstance(v, list):
+        return [decode(x, leaves) for x in v]
+    # A text that stands where a number may: nan and the infinities.
+    return float(v) if v in ("nan", "inf", "-inf") else v
+
+
+def close(actual, expected, rtol, atol):
+    if isinstance(expected, float) and math.isnan(expected):
+        return isinstance(actual, float) and math.isnan(actual)
+    if actual == expected:
+        return True
+    return abs(actual - expected) <= atol + rtol * abs(expected)
+
+
+def compare_tensor(actual, expected, rtol, atol, what, magnitudes=False, values=True):
+    if not isinstance(actual, trt.Tensor):
+        raise Failed(f"{what} is {actual!r}, not a tensor")
+    if actual.dtype.name != expected["t"]:
+        raise Failed(f"{what} is {actual.dtype}, not {expected['t']}")
+    if list(actual.shape) != expected["shape"]:
+        raise Failed(f"{what} has shape {list(actual.shape)}, not {expected['shape']}")
+    if not values:
+        return
+    exact = expected["t"] not in TOLERANCE
+    for i, (a, e) in enumerate(zip(actual.flat(), expected["data"])):
+        e = number(e)
+        if magnitudes:
+            a, e = abs(a), abs(e)
+        if a != e if exact else not close(a, float(e), rtol, atol):
+            raise Failed(f"{what}[{i}] is {a!r}, not {e!r}")
+
+
+def compare(actual, expected, case, what="the result"):
+    op = case["op"]
+    if isinstance(expected, dict) and "t" in expected:
+        if expected["t"] not in trt.DTYPES:
+            raise NotThere(f"dtype {expected['t']}")
+        rtol, atol = TOLERANCE.get(expected["t"], (0, 0))
+        if expected["t"] == "float32" and LONG_SUMS.search(op):
+            rtol, atol = 10 * rtol, 10 * atol
+        compare_tensor(actual, expected, rtol, atol, what, bool(FREE_SIGNS.search(op)), not UNDEFINED_VALUES.search(op))
+    elif isinstance(expected, list):
+        if not isinstance(actual, (list, tuple)):
+            raise Failed(f"{what} is {actual!r}, not a list")
+        if len(actual) != len(expected):
+            raise Failed(f"{what} has {len(actual)} elements, not {len(expected)}")
+        for i, (a, e) in enumerate(zip(actual, expected)):
+            compare(a, e, case, f"{what}.{i}")
+    else:
+        if isinstance(actual, trt.Tensor):
+            actual = actual.item()
+        expected = number(expected)
+        if not (close(actual, expected, *TOLERANCE["float64"]) if isinstance(expected, float) else actual == expected):
+            raise Failed(f"{what} is {actual!r}, not {expected!r}")
+
+
+# --- operators ----------------------------------------------------------------------------------------------------------
+
+class Operators:
+    """The operators of the library: names and schemas."""
+
+    def __init__(self):
+        self.overloads = collections.defaultdict(list)
+        for name in trt.operators():
+            self.overloads[name.split(".")[0]].append(name)
+        self.without_underscores = {}
+        for name in self.overloads:
+            if not name.endswith("_"):
+                self.without_underscores.setdefault(name.replace("_", ""), name)
+        self.schemas = {}
+
+    def find(self, public_name):
+        """The operator's name in the table, by rule from PyTorch's public name; None when it is not there."""
+        name = public_name
+        if name.startswith("nn.functional."):
+            name = name[len("nn.functional."):]
+        name = name.replace("linalg.", "linalg_").replace("special.", "special_").replace("fft.", "fft_")
+        for candidate in (name, name.rstrip("_"), name + "_", self.without_underscores.get(name.replace("_", ""))):
+            if candidate in self.overloads:
+                return candidate
+        return None
+
+    def schema(self, name):
+        if name not in self.schemas:
+            self.schemas[name] = Schema.parse(trt.schema(name))
+        return self.schemas[name]
+
+
+def misfit(t, v):
+    """How badly a value fits a schema type: 0 exactly, None not at all."""
+    if v is None:
+        return 0 if t.optional else None
+    if t.is_list:
+        if isinstance(v, (list, tuple)):
+            if t.kind == "Tensor":
+                ok = all(isinstance(x, trt.Tensor) or (x is None and t.optional_element) for x in v)
+            else:
+                ok = all(isinstance(x, (int, float) if t.kind == "float" else int) and not isinstance(x, trt.Tensor) for x in v)
+            return 0 if ok else None
+        if t.kind == "Tensor":
+            return 3 if isinstance(v, trt.Tensor) else None
+        return 1 if isinstance(v, int) or (t.kind == "float" and isinstance(v, float)) else None
+    if isinstance(v, (list, tuple)):
+        return 2 if t.kind == "int" and len(v) == 1 and isinstance(v[0], int) else None
+    if isinstance(v, trt.Tensor):
+        if t.kind == "Tensor":
+            return 0
+        return 3 if t.kind in ("Scalar", "float", "int", "bool") and v.numel == 1 else None
+    if isinstance(v, trt.DType):
+        return 0 if t.kind == "ScalarType" else None
+    if isinstance(v, trt.Device):
+        return 0 if t.kind == "Device" else None
+    if isinstance(v, str):
+        return {"str": 0, "Device": 1, "ScalarType": 2}.get(t.kind)
+    if isinstance(v, bool):
+        return {"bool": 0, "Scalar": 1, "Tensor": 2, "int": 3, "float": 4}.get(t.kind)
+    if isinstance(v, int):
+        return {"int": 0, "Scalar": 1, "float": 1, "Tensor": 2}.get(t.kind)
+    if isinstance(v, float):
+        return {"float": 0, "Scalar": 0, "Tensor": 2}.get(t.kind)
+    return None
+
+
+def bind(schema, args, kwargs):
+    """(badness, arguments by name) of a call, or None when it does not fit."""
+    positional = [a for a in schema.args if not a.kwarg_only]
+    if len(args) > len(positional):
+        return None
+    bound, badness = {}, 0
+    for a, v in zip(positional, args):
+        bound[a.name] = v
+    for k, v in kwargs.items():
+        if k == "input" and schema.arg("input") is None and schema.args:
+            k = schema.args[0].name
+        if schema.arg(k) is None or k in bound:
+            return None
+        bound[k] = v
+    for a in schema.args:
+        if a.name not in bound:
+            if a.default is None:
+                return None
+            continue
+        cost = misfit(a.type, bound[a.name])
+        if cost is None:
+            return None
+        badness += cost
+        if isinstance(bound[a.name], trt.Tensor) and a.type.kind != "Tensor":
+            bound[a.name] = bound[a.name].item()
+    return badness, bound
+
+
+def gathered(args):
+    """Calls f(a, b, c) whose schema takes a list: all trailing arguments of one kind together."""
+    for start in range(len(args)):
+        tail = args[start:]
+        if all(isinstance(x, trt.Tensor) for x in tail) or all(isinstance(x, int) for x in tail):
+            yield args[:start] + [tail]
+
+
+def call_operator(operators, public_name, name, args, kwargs):
+    """Calls the overload that fits best."""
+    if public_name in PYTHON_ORDER:
+        names = PYTHON_ORDER[public_name].split()
+        kwargs = {**dict(zip(names, args)), **kwargs}
+        args = []
+    elif public_name in DATABASE_ORDER:
+        args = [args[i] for i in DATABASE_ORDER[public_name]]
+    with_indices = kwargs.pop("return_indices", None)
+    if "adaptive_max_pool" in public_name and len(args) == 3:
+        with_indices = args.pop()
+    if with_indices:
+        name += "_with_indices"
+    candidates = []
+    for attempt in itertools.chain([args], gathered(args)):
+        for overload in operators.overloads.get(name, []):
+            fit = bind(operators.schema(overload), attempt, kwargs)
+            if fit:
+                candidates.append((fit[0], len(candidates), overload, fit[1]))
+        if candidates:
+            break
+    if not candidates:
+        given = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
+        raise Failed(f"no overload of {name} takes ({given})")
+    error = None
+    for _, _, overload, bound in sorted(candidates, key=lambda c: c[:2]):
+        try:
+            return trt.call(overload, **bound)
+        except trt.Error as e:
+            error = error or e
+    raise Failed(f"{error.code}: {error}")
+
+
+# --- one case -----------------------------------------------------------------------------------------------------------
+
+def flat_tensors(v):
+    if isinstance(v, trt.Tensor):
+        return [v]
+    return [t for x in v for t in flat_tensors(x)] if isinstance(v, (list, tuple)) else []
+
+
+def run_once(operators, name, case, wanted):
+    """Runs a case with gradients for the leaves whose numbers are in `wanted` (None: no gradients)."""
+    leaves = []
+    args = [decode(v, leaves) for v in case["args"]]
+    kwargs = {k: decode(v, leaves) for k, v in case["kwargs"].items()}
+    if isinstance(kwargs.get("device"), str):
+        kwargs["device"] = trt.Device(kwargs["device"])
+    inputs = [leaves[i] for i in wanted] if wanted is not None else []
+    for t in inputs:
+        t.requires_grad = True
+    if name.endswith("_") and args and isinstance(args[0], trt.Tensor):
+        args[0] = trt.call("clone", args[0])  # a leaf cannot be changed in place
+    result = call_operator(operators, case["op"], name, args, kwargs)
+    compare(result, case["out"], case)
+    if wanted is None or FREE_SIGNS.search(case["op"]):
+        return
+    outputs = [flat_tensors(result)[i] for i in case["grad_outputs"]]
+    weights = []
+    for i, o in zip(case["grad_outputs"], outputs):
+        if not o.requires_grad:
+            raise Failed(f"result {i} does not require a gradient")
+        n = o.numel
+        weights.append(trt.from_flat([0.5 + k / (n - 1) if n > 1 else 0.5 for k in range(n)], o.shape, "float64"))
+    for i, (actual, expected) in enumerate(zip(trt.grad(outputs, inputs, weights, allow_unused=True), case["grads"])):
+        if expected is None:
+            if actual is not None and any(actual.flat()):
+                raise Failed(f"gradient {i} is not zero")
+        elif actual is None:
+            raise Failed(f"gradient {i} is missing")
+        else:
+            compare_tensor(actual, expected, *GRAD_TOLERANCE, f"gradient {i}")
+
+
+def float64_shapes(v):
+    if isinstance(v, dict):
+        if "t" in v:
+            return [v["shape"]] if v["t"] == "float64" else []
+        return []
+    return [s for x in v for s in float64_shapes(x)] if isinstance(v, list) else []
+
+
+def leaf_choices(case):
+    """Which of the float64 tensors the gradients belong to. Fewer gradients than tensors: running statistics and the
+    like take none, so every choice with the right shapes is possible; the likeliest come first."""
+    if "grads" not in case:
+        return [None]
+    shapes = float64_shapes(case["args"]) + float64_shapes(list(case["kwargs"].values()))
+    grads = case["grads"]
+
+    def possible(choice):
+        return all(g is None or g["shape"] == shapes[i] for i, g in zip(choice, grads))
+
+    choices = [c for c in itertools.combinations(range(len(shapes)), len(grads)) if possible(c)]
+    return choices[:40] or [None]
+
+
+def run_case(operators, case):
+    name = operators.find(case["op"])
+    if name is None:
+        raise NotThere("operator")
+    if case["dtype"].startswith("complex"):
+        raise NotThere("complex numbers")
+    failure = None
+    for wanted in leaf_choices(case):
+        try:
+            run_once(operators, name, case, wanted)
+            return
+        except Failed as e:
+            failure = failure or e
+    raise failure
+
+
+def child(path):
+    """Runs the cases whose line numbers come on stdin; prints one line of JSON per case: [line, verdict, reason]."""
+    wanted = {int(x) for x in sys.stdin.read().split()}
+    results = os.fdopen(os.dup(1), "w")
+    operators = Operators()
+    with gzip.open(path, "rt") as lines:
+        for i, line in enumerate(lines):
+            if i not in wanted:
+                continue
+            case = json.loads(line)
+            try:
+                run_case(operators, case)
+                verdict = "pass", ""
+            except NotThere as e:
+                verdict = "missing", str(e)
+            except Failed as e:
+                verdict = "fail", str(e)
+            except Exception as e:  # a fault of the driver or of the shim must not end the run
+                verdict = "fail", f"{type(e).__name__}: {e}"
+            print(json.dumps([i, *verdict]), file=results, flush=True)
+
+
+# --- the run ------------------------------------------------------------------------------------------------------------
+
+def run_cases(path, indices):
+    """Yields (line number, verdict, reason) for all cases, starting another child after a crash."""
+    left = list(indices)
+    while left:
+        process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--child", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process.stdin.write("\n".join(map(str, left)).encode())
+        process.stdin.close()
+        buffer, timed_out = b"", False
+        while True:
+            if not select.select([process.stdout], [], [], CASE_SECONDS)[0]:
+                timed_out = True
+                process.kill()
+                break
+            chunk = os.read(process.stdout.fileno(), 1 << 16)
+            if not chunk:
+                break
+            *lines, buffer = (buffer + chunk).split(b"\n")
+            for line in lines:
+                i, verdict, reason = json.loads(line)
+                left.remove(i)
+                yield i, verdict, reason
+        process.stdout.close()
+        status = process.wait()
+        if left:
+            reason = f"took more than {CASE_SECONDS} s" if timed_out else f"the process ended with status {status}"
+            yield left.pop(0), "fail", reason
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    parser.add_argument("--ops", help="names, separated by commas, or @FILE with one a line")
+    parser.add_argument("--verbose", action="store_true", help="name every failing case and every operator that is not there")
+    parser.add_argument("--limit", type=int, help="only the first N cases")
+    parser.add_argument("--expect-all", action="store_true", help="cases not there yet count as failures in the exit status")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        return child(args.file)
+    only = None
+    if args.ops:
+        only = set(open(args.ops[1:]).read().split() if args.ops.startswith("@") else args.ops.split(","))
+    names = {}
+    with gzip.open(args.file, "rt") as lines:
+        for i, line in enumerate(lines):
+            op = json.loads(line)["op"]
+            if only is None or op in only:
+                names[i] = op
+            if args.limit and len(names) == args.limit:
+                break
+    verdicts = collections.Counter()
+    reasons, failures, incomplete = {}, collections.Counter(), set()
+    absent, lacking = set(), collections.Counter()
+    for i, verdict, reason in run_cases(args.file, names):
+        op = names[i]
+        verdicts[verdict] += 1
+        if verdict == "pass":
+            continue
+        incomplete.add(op)
+        if verdict == "missing":
+            if reason == "operator":
+                absent.add(op)
+            else:
+                lacking[reason] += 1
+            continue
+        failures[op] += 1
+        reasons.setdefault(op, reason.replace("\n", " "))
+        if args.verbose:
+            print(f"line {i + 1} {op}: {reason}")
+    for op in sorted(reasons):
+        print(f"{op}: {failures[op]} failed: {reasons[op][:220]}")
+    if absent:
+        print(f"not there yet: {len(absent)} operators" + (": " + " ".join(sorted(absent)) if args.verbose else ""))
+    for what, n in sorted(lacking.items()):
+        print(f"not there yet: {what} ({n} cases)")
+    operators = set(names.values())
+    print(f"golden: {verdicts['pass']} of {len(names)} cases pass; {len(operators - incomplete)} of {len(operators)} operators complete")
+    return 1 if failures or (args.expect_all and incomplete) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
