@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "autograd/formulas_indexing.h"
+#include "autograd/formulas_linalg.h"
+#include "autograd/formulas_nn.h"
 #include "autograd/formulas_reduction.h"
 #include "ops/formula_util.h"
 
