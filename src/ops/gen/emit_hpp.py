@@ -82,7 +82,7 @@ def _function(v):
     s = v.schema
     params = ", ".join(f"{_type(a.type)} {_c_name(a.name)}{_default(a) if v.kind != 'out' else ''}" for a in s.args)
     pre, args = _arguments(s)
-    name = s.name + ("_out" if v.kind == "out" else "")
+    name = v.cpp_name
     outs = c_outputs(v)
     if not outs:
         target = [a.name for a in s.args if a.type.written]

@@ -9,7 +9,14 @@ from . import expr
 from .schema import Argument, Schema, Type
 
 _KEYS = {"func", "doc", "pointwise", "structured", "native", "composite", "view", "scalar", "inplace", "out", "grad", "saves", "tags", "c_name", "nondiff"}
+_CPP_KEYWORDS = {"float", "double", "bool", "int", "long", "short", "char", "and", "or", "not", "xor"}
 _KINDS = ("pointwise", "structured", "native", "composite", "view")
+
+
+def cpp_identifier(name):
+    """The operator's name in C++: a keyword (float, bool) gets a suffix."""
+    name = name.replace(".", "_")
+    return name + "_cast" if name in _CPP_KEYWORDS else name
 
 
 @dataclass
@@ -36,7 +43,7 @@ class Op:
 
     @property
     def ident(self):
-        return self.name.replace(".", "_")
+        return cpp_identifier(self.name)
 
 
 @dataclass
@@ -49,11 +56,11 @@ class Variant:
     @property
     def ident(self):
         # add, add_Scalar, add_, add__Scalar, add_out
-        return self.schema.full_name.replace(".", "_")
+        return cpp_identifier(self.schema.full_name)
 
     @property
     def cpp_name(self):
-        return self.schema.name + ("_out" if self.kind == "out" else "")
+        return cpp_identifier(self.schema.name) + ("_out" if self.kind == "out" else "")
 
     @property
     def c_symbol(self):
