@@ -64,6 +64,30 @@ TensorSpec index_add(const Tensor& self, int64_t dim, const Tensor& index, const
   return same_as(self);
 }
 
+TensorSpec index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  check_source(self, dim, index, source, "index_copy");
+  return same_as(self);
+}
+
+TensorSpec index_fill_int_Scalar(const Tensor& self, int64_t dim, const Tensor& index, const Scalar&) {
+  check_vector_index(index, "index_fill");
+  wrap_dim(dim, self.dim(), "index_fill");
+  return same_as(self);
+}
+
+TensorSpec take(const Tensor& self, const Tensor& index) {
+  check_index_dtype(index, "take");
+  TRT_CHECK_CODE(self.numel() > 0 || index.numel() == 0, Code::kOutOfRange, "take: cannot take from a tensor without elements");
+  return {index.sizes(), self.dtype(), self.device()};
+}
+
+TensorSpec put(const Tensor& self, const Tensor& index, const Tensor& source, bool) {
+  check_index_dtype(index, "put");
+  TRT_CHECK(source.dtype() == self.dtype(), "put: self and source must have the same dtype, got ", self, " and ", source);
+  TRT_CHECK(source.numel() == index.numel(), "put: index ", index, " and source ", source, " differ in the number of elements");
+  return same_as(self);
+}
+
 }  // namespace meta
 
 namespace native {
@@ -124,6 +148,75 @@ void index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tenso
         }
       });
     });
+  target.finish();
+}
+
+void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Tensor& out) {
+  const int64_t d = wrap_dim(dim, self.dim(), "index_copy");
+  const LineShape l = line_shape(self.sizes(), d);
+  const Tensor positions = readable(checked_index(index, l.r, false, "index_copy"), out);
+  const Tensor src = readable(source, out);
+  const int64_t* p = positions.data_ptr<int64_t>();
+  const int64_t count = positions.numel();
+  ChangedCopy target(self, out);
+  if (self.numel() > 0 && count > 0) {
+    const int64_t bytes = l.inner * static_cast<int64_t>(self.itemsize());
+    const char* s = static_cast<const char*>(src.data());
+    char* t = static_cast<char*>(target.get().data());
+    for_destinations(l, count, [&](int64_t o, int64_t from, int64_t to) {
+      for (int64_t k = 0; k < count; ++k)
+        if (p[k] >= from && p[k] < to) std::memcpy(t + (o * l.r + p[k]) * bytes, s + (o * count + k) * bytes, static_cast<size_t>(bytes));
+    });
+  }
+  target.finish();
+}
+
+void index_fill_int_Scalar(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, Tensor& out) {
+  const int64_t d = wrap_dim(dim, self.dim(), "index_fill");
+  const LineShape l = line_shape(self.sizes(), d);
+  const Tensor positions = readable(checked_index(index, l.r, true, "index_fill"), out);
+  const int64_t* p = positions.data_ptr<int64_t>();
+  const int64_t count = positions.numel();
+  const Tensor element = scalar_tensor_of(value, self.dtype());
+  ChangedCopy target(self, out);
+  if (self.numel() > 0)
+    with_element_bits(self.itemsize(), [&]<typename T>() {
+      const T v = *element.data_ptr<T>();
+      T* t = target.get().data_ptr<T>();
+      for (int64_t o = 0; o < l.outer; ++o)
+        for (int64_t k = 0; k < count; ++k) std::fill_n(t + (o * l.r + p[k]) * l.inner, l.inner, v);
+    });
+  target.finish();
+}
+
+void take(const Tensor& self, const Tensor& index, Tensor& out) {
+  const Tensor positions = checked_index(index, self.numel(), true, "take");
+  const Tensor x = contiguous_tensor(self);
+  const int64_t* p = positions.data_ptr<int64_t>();
+  with_element_bits(self.itemsize(), [&]<typename T>() {
+    const T* s = x.data_ptr<T>();
+    T* o = out.data_ptr<T>();
+    parallel_for(0, positions.numel(), 32768, [&](int64_t b, int64_t e) {
+      for (int64_t i = b; i < e; ++i) o[i] = s[p[i]];
+    });
+  });
+}
+
+void put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate, Tensor& out) {
+  const Tensor positions = readable(checked_index(index, self.numel(), true, "put"), out);
+  const Tensor src = readable(source, out);
+  const int64_t* p = positions.data_ptr<int64_t>();
+  const int64_t count = positions.numel();
+  ChangedCopy target(self, out);
+  dispatch_dtype(self.dtype(), "put", [&]<typename T>() {
+    using C = opmath_t<T>;
+    const T* s = src.data_ptr<T>();
+    T* t = target.get().data_ptr<T>();
+    if (accumulate)
+      for (int64_t i = 0; i < count; ++i) t[p[i]] = static_cast<T>(static_cast<C>(static_cast<C>(t[p[i]]) + static_cast<C>(s[i])));
+    else
+      for (int64_t i = 0; i < count; ++i) t[p[i]] = s[i];
+  });
   target.finish();
 }
 

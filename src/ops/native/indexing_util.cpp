@@ -35,4 +35,12 @@ Tensor readable(const Tensor& t, const Tensor& out) {
   return copy;
 }
 
+Tensor expanded(const Tensor& t, IntArrayRef sizes) {
+  if (t.sizes() == sizes) return t;
+  DimVector strides(sizes.size());
+  const size_t extra = sizes.size() - t.sizes().size();
+  for (size_t d = 0; d < t.sizes().size(); ++d) strides[extra + d] = t.sizes()[d] == 1 && sizes[extra + d] != 1 ? 0 : t.strides()[d];
+  return alias_tensor(t, sizes, strides, t.storage_offset());
+}
+
 }  // namespace trt

@@ -17,6 +17,9 @@ Tensor checked_index(const Tensor& index, int64_t n, bool negative, const char* 
 // Contiguous; a copy when it may share memory with `out`, which is about to be written.
 Tensor readable(const Tensor& t, const Tensor& out);
 
+// `t` broadcast to `sizes` without a copy.
+Tensor expanded(const Tensor& t, IntArrayRef sizes);
+
 // The output of an operator that changes a few elements of `self`: contiguous memory that begins as a copy of self. `out` may
 // be self (the in-place variant), then strided too.
 class ChangedCopy {

@@ -1,0 +1,279 @@
+// Operators made of others: shapes, splitting, clamping, casts.
+#include <cmath>
+#include <limits>
+
+#include "gen/all_ops.h"
+#include "gen/compose_native.h"
+#include "iter/copy.h"
+#include "iter/promotion.h"
+
+namespace trt::composite {
+
+namespace {
+
+size_t at(int64_t d) { return static_cast<size_t>(d); }
+using Tensors = std::vector<Tensor>;
+
+template <typename F>
+Tensors each(TensorList tensors, F&& f) {
+  Tensors out;
+  out.reserve(tensors.size());
+  for (const Tensor& t : tensors) out.push_back(f(t));
+  return out;
+}
+
+Tensors split_evenly(const Tensor& self, int64_t sections, int64_t dim, const char* op) {
+  TRT_CHECK(self.dim() > dim, op, ": needs at least ", dim + 1, " dimensions, got ", self);
+  TRT_CHECK(sections > 0 && self.sizes()[at(dim)] % sections == 0, op, ": dimension ", dim, " of ", self, " cannot be split into ", sections, " equal parts");
+  return op::tensor_split(self, sections, dim);
+}
+
+Tensors split_at(const Tensor& self, IntArrayRef indices, int64_t dim, const char* op) {
+  TRT_CHECK(self.dim() > dim, op, ": needs at least ", dim + 1, " dimensions, got ", self);
+  return op::tensor_split(self, indices, dim);
+}
+
+double largest(DType t) {
+  switch (t) {
+    case DType::Float16: return 65504;
+    case DType::BFloat16: return BFloat16{0x7f7f};
+    case DType::Float32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
+  }
+}
+
+void check_bounds(bool any) { TRT_CHECK(any, "clamp: at least one of min and max is needed"); }
+
+}  // namespace
+
+// --- shapes ---
+
+Tensor atleast_1d(const Tensor& self) { return self.dim() == 0 ? op::reshape(self, {1}) : self; }
+Tensor atleast_2d(const Tensor& self) {
+  if (self.dim() == 0) return op::reshape(self, {1, 1});
+  return self.dim() == 1 ? op::unsqueeze(self, 0) : self;
+}
+Tensor atleast_3d(const Tensor& self) {
+  if (self.dim() == 0) return op::reshape(self, {1, 1, 1});
+  if (self.dim() == 1) return op::unsqueeze(op::unsqueeze(self, 0), -1);
+  return self.dim() == 2 ? op::unsqueeze(self, -1) : self;
+}
+Tensors atleast_1d_Sequence(TensorList tensors) { return each(tensors, [](const Tensor& t) { return op::atleast_1d(t); }); }
+Tensors atleast_2d_Sequence(TensorList tensors) { return each(tensors, [](const Tensor& t) { return op::atleast_2d(t); }); }
+Tensors atleast_3d_Sequence(TensorList tensors) { return each(tensors, [](const Tensor& t) { return op::atleast_3d(t); }); }
+
+Tensor movedim_intlist(const Tensor& self, IntArrayRef source, IntArrayRef destination) {
+  TRT_CHECK(source.size() == destination.size(), "movedim: ", source, " and ", destination, " differ in length");
+  const size_t n = self.sizes().size();
+  DimVector order(n, -1);
+  uint64_t taken = 0;
+  for (size_t i = 0; i < source.size(); ++i) {
+    const int64_t from = wrap_dim(source[i], self.dim(), "movedim"), to = wrap_dim(destination[i], self.dim(), "movedim");
+    if (n == 0) return self;
+    TRT_CHECK(!((taken >> from) & 1) && order[at(to)] < 0, "movedim: a dimension appears twice in ", source, " or ", destination);
+    taken |= uint64_t{1} << from;
+    order[at(to)] = from;
+  }
+  int64_t next = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (order[i] >= 0) continue;
+    while ((taken >> next) & 1) ++next;
+    order[i] = next++;
+  }
+  return op::permute(self, order);
+}
+
+Tensor t(const Tensor& self) {
+  TRT_CHECK(self.dim() <= 2, "t: needs at most two dimensions, got ", self);
+  return self.dim() < 2 ? self : op::transpose(self, 0, 1);
+}
+Tensor mT(const Tensor& self) {
+  TRT_CHECK(self.dim() >= 2, "mT: needs at least two dimensions, got ", self);
+  return op::transpose(self, -2, -1);
+}
+Tensor numpy_T(const Tensor& self) {
+  DimVector order(self.sizes().size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(order.size() - 1 - i);
+  return op::permute(self, order);
+}
+
+Tensors broadcast_tensors(TensorList tensors) {
+  DimVector shape;
+  for (const Tensor& t : tensors) shape = broadcast_shapes(shape, t.sizes(), "broadcast_tensors");
+  return each(tensors, [&](const Tensor& t) { return op::expand(t, shape); });
+}
+
+Tensors meshgrid(TensorList tensors, std::string_view indexing) {
+  TRT_CHECK(!tensors.empty(), "meshgrid: needs at least one tensor");
+  TRT_CHECK(indexing == "ij" || indexing == "xy", "meshgrid: indexing must be ij or xy, got \"", indexing, "\"");
+  const size_t n = tensors.size();
+  const bool swap = indexing == "xy" && n >= 2;
+  DimVector shape;
+  for (const Tensor& t : tensors) {
+    TRT_CHECK(t.dim() <= 1, "meshgrid: vectors are needed, got ", t);
+    TRT_CHECK(t.dtype() == tensors[0].dtype(), "meshgrid: tensors of one dtype are needed, got ", tensors[0], " and ", t);
+    shape.push_back(t.numel());
+  }
+  if (swap) std::swap(shape[0], shape[1]);
+  Tensors out;
+  for (size_t i = 0; i < n; ++i) {
+    DimVector line(n, 1);
+    line[swap && i < 2 ? 1 - i : i] = tensors[i].numel();
+    out.push_back(op::expand(op::reshape(tensors[i], line), shape));
+  }
+  return out;
+}
+
+Tensor cartesian_prod(TensorList tensors) {
+  TRT_CHECK(!tensors.empty(), "cartesian_prod: needs at least one tensor");
+  for (const Tensor& t : tensors) TRT_CHECK(t.dim() == 1, "cartesian_prod: vectors are needed, got ", t);
+  if (tensors.size() == 1) return tensors[0];
+  const Tensors grid = op::meshgrid(tensors, "ij");
+  return op::stack(each(grid, [](const Tensor& t) { return op::reshape(t, {-1}); }), 1);
+}
+
+// --- splitting ---
+
+Tensors tensor_split_sections(const Tensor& self, int64_t sections, int64_t dim) {
+  TRT_CHECK(self.dim() > 0, "tensor_split: a 0-d tensor cannot be split");
+  TRT_CHECK(sections > 0, "tensor_split: the number of sections must be positive, got ", sections);
+  const int64_t d = wrap_dim(dim, self.dim(), "tensor_split"), n = self.sizes()[at(d)];
+  TRT_CHECK(sections <= (1 << 24), "tensor_split: ", sections, " are too many sections");
+  Tensors out;
+  int64_t from = 0;
+  for (int64_t i = 0; i < sections; ++i) {
+    const int64_t size = n / sections + (i < n % sections);
+    out.push_back(op::slice(self, d, from, from + size, 1));
+    from += size;
+  }
+  return out;
+}
+
+Tensors tensor_split_indices(const Tensor& self, IntArrayRef indices, int64_t dim) {
+  TRT_CHECK(self.dim() > 0, "tensor_split: a 0-d tensor cannot be split");
+  const int64_t d = wrap_dim(dim, self.dim(), "tensor_split");
+  Tensors out;
+  int64_t from = 0;
+  for (int64_t to : indices) {
+    out.push_back(op::slice(self, d, from, to, 1));
+    from = to;
+  }
+  out.push_back(op::slice(self, d, from, std::nullopt, 1));
+  return out;
+}
+
+Tensors tensor_split_tensor_indices_or_sections(const Tensor& self, const Tensor& positions, int64_t dim) {
+  TRT_CHECK(positions.dtype() == DType::Int64 && positions.dim() <= 1, "tensor_split: needs an int64 vector or number, got ", positions);
+  TRT_CHECK(positions.device().is_cpu(), "tensor_split: the positions must be on the CPU, got ", positions);
+  const Tensor p = contiguous_tensor(positions);
+  if (p.dim() == 0) return op::tensor_split(self, *p.data_ptr<int64_t>(), dim);
+  return op::tensor_split(self, IntArrayRef(p.data_ptr<int64_t>(), at(p.numel())), dim);
+}
+
+Tensors hsplit_int(const Tensor& self, int64_t sections) { return split_evenly(self, sections, self.dim() == 1 ? 0 : 1, "hsplit"); }
+Tensors hsplit_array(const Tensor& self, IntArrayRef indices) { return split_at(self, indices, self.dim() == 1 ? 0 : 1, "hsplit"); }
+Tensors vsplit_int(const Tensor& self, int64_t sections) {
+  TRT_CHECK(self.dim() >= 2, "vsplit: needs at least two dimensions, got ", self);
+  return split_evenly(self, sections, 0, "vsplit");
+}
+Tensors vsplit_array(const Tensor& self, IntArrayRef indices) {
+  TRT_CHECK(self.dim() >= 2, "vsplit: needs at least two dimensions, got ", self);
+  return split_at(self, indices, 0, "vsplit");
+}
+Tensors dsplit_int(const Tensor& self, int64_t sections) { return split_evenly(self, sections, 2, "dsplit"); }
+Tensors dsplit_array(const Tensor& self, IntArrayRef indices) { return split_at(self, indices, 2, "dsplit"); }
+
+Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
+  TRT_CHECK(self.dim() > 0, "diff: needs at least one dimension");
+  TRT_CHECK(n >= 0, "diff: n must not be negative, got ", n);
+  const int64_t d = wrap_dim(dim, self.dim(), "diff");
+  if (n == 0) return op::clone(self);
+  Tensor x = self;
+  if (prepend.defined() || append.defined()) {
+    Tensors parts;
+    for (const Tensor* t : {&prepend, &self, &append})
+      if (t->defined()) parts.push_back(*t);
+    for (const Tensor& t : parts) TRT_CHECK(t.dim() == self.dim(), "diff: prepend and append must have the rank of ", self, ", got ", t);
+    x = op::cat(parts, d);
+  }
+  for (int64_t i = 0, steps = std::min(n, x.sizes()[at(d)]); i < steps; ++i) {
+    const Tensor left = op::slice(x, d, 0, -1, 1), right = op::slice(x, d, 1, std::nullopt, 1);
+    x = x.dtype() == DType::Bool ? op::logical_xor(right, left) : op::sub(right, left);
+  }
+  return x;
+}
+
+// --- clamping and rounding ---
+
+Tensor clamp(const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+  check_bounds(min || max);
+  if (min && max) return op::clamp_between_numbers(self, *min, *max);
+  return min ? op::clamp_min(self, *min) : op::clamp_max(self, *max);
+}
+Tensor& clamp_(Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+  check_bounds(min || max);
+  if (min && max) return op::clamp_between_numbers_(self, *min, *max);
+  return min ? op::clamp_min_(self, *min) : op::clamp_max_(self, *max);
+}
+Tensor clamp_Tensor(const Tensor& self, const Tensor& min, const Tensor& max) {
+  check_bounds(min.defined() || max.defined());
+  if (min.defined() && max.defined()) return op::clamp_between(self, min, max);
+  return min.defined() ? op::clamp_min(self, min) : op::clamp_max(self, max);
+}
+Tensor& clamp__Tensor(Tensor& self, const Tensor& min, const Tensor& max) {
+  check_bounds(min.defined() || max.defined());
+  if (min.defined() && max.defined()) return op::clamp_between_(self, min, max);
+  return min.defined() ? op::clamp_min_(self, min) : op::clamp_max_(self, max);
+}
+
+Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+  if (!is_floating(self.dtype())) return op::clone(self);
+  const double most = largest(self.dtype());
+  return op::nan_to_num(self, Scalar(nan.value_or(0)), Scalar(posinf.value_or(most)), Scalar(neginf.value_or(-most)));
+}
+
+Tensor round_decimals(const Tensor& self, int64_t decimals) {
+  if (decimals == 0) return op::round(self);
+  TRT_CHECK(is_floating(self.dtype()), "round: decimals need a floating-point tensor, got ", self);
+  const Scalar scale(std::pow(10.0, static_cast<double>(std::abs(decimals))));
+  return decimals > 0 ? op::round_scaled(self, scale) : op::round_scaled_down(self, scale);
+}
+
+// --- arithmetic ---
+
+Tensor div_Tensor_mode(const Tensor& self, const Tensor& other, std::optional<std::string_view> rounding_mode) {
+  if (!rounding_mode) return op::div(self, other);
+  TRT_CHECK(*rounding_mode == "trunc" || *rounding_mode == "floor", "div: rounding_mode must be trunc, floor or none, got \"", *rounding_mode, "\"");
+  return *rounding_mode == "trunc" ? op::trunc_divide(self, other) : op::div_floor(self, other);
+}
+Tensor div_Scalar_mode(const Tensor& self, const Scalar& other, std::optional<std::string_view> rounding_mode) {
+  return op::div(self, wrapped_scalar_tensor(other), rounding_mode);
+}
+
+Tensor positive(const Tensor& self) {
+  TRT_CHECK(self.dtype() != DType::Bool, "positive: not for bool tensors");
+  return self;
+}
+
+Tensor float_power_Tensor_Tensor(const Tensor& self, const Tensor& exponent) {
+  return op::pow(op::to(self, DType::Float64), op::to(exponent, DType::Float64));
+}
+Tensor float_power_Tensor_Scalar(const Tensor& self, const Scalar& exponent) { return op::pow(op::to(self, DType::Float64), Scalar(exponent.to_double())); }
+Tensor float_power_Scalar(const Scalar& self, const Tensor& exponent) {
+  return op::pow(Scalar(self.to_double()), op::to(exponent, DType::Float64));
+}
+
+// --- casts ---
+
+Tensor float_cast(const Tensor& self) { return op::to(self, DType::Float32); }
+Tensor double_cast(const Tensor& self) { return op::to(self, DType::Float64); }
+Tensor half(const Tensor& self) { return op::to(self, DType::Float16); }
+Tensor bfloat16(const Tensor& self) { return op::to(self, DType::BFloat16); }
+Tensor long_cast(const Tensor& self) { return op::to(self, DType::Int64); }
+Tensor int_cast(const Tensor& self) { return op::to(self, DType::Int32); }
+Tensor short_cast(const Tensor& self) { return op::to(self, DType::Int16); }
+Tensor char_cast(const Tensor& self) { return op::to(self, DType::Int8); }
+Tensor byte(const Tensor& self) { return op::to(self, DType::UInt8); }
+Tensor bool_cast(const Tensor& self) { return op::to(self, DType::Bool); }
+
+}  // namespace trt::composite
