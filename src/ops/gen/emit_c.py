@@ -136,7 +136,7 @@ def _convert(a):
     if t.kind == "Device":
         return f"optional_device({n})" if t.optional else f"to_device({n})"
     if t.kind == "Generator":
-        return f"generator({n})"
+        return f"capi::generator({n})"
     if t.kind == "str":
         return f"optional_string({n})" if t.optional else f"string({n}, \"{a.name}\")"
     if t.optional:
