@@ -1,0 +1,26 @@
+// What a host gives with a callback: user_data and the function that frees it.
+#pragma once
+
+#include <utility>
+
+#include "tensorrt/base.h"
+
+namespace trt::capi {
+
+// Owns user_data: destroy runs exactly once, when the last holder goes, also on the way out of a function that fails.
+class HostData {
+ public:
+  HostData(void* data, trt_destroy_fn destroy) : data_(data), destroy_(destroy) {}
+  HostData(HostData&& o) noexcept : data_(o.data_), destroy_(std::exchange(o.destroy_, nullptr)) {}
+  HostData& operator=(HostData&&) = delete;
+  ~HostData() {
+    if (destroy_) destroy_(data_);
+  }
+  void* get() const { return data_; }
+
+ private:
+  void* data_;
+  trt_destroy_fn destroy_;
+};
+
+}  // namespace trt::capi
