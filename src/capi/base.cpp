@@ -39,7 +39,7 @@ CachingAllocator& allocator_of(trt_device device) {
 }
 
 GeneratorImpl& generator_or_default(const trt_generator* g) {
-  return g ? *generator_impl(const_cast<trt_generator*>(g)) : default_generator();
+  return g ? *generator(const_cast<trt_generator*>(g)) : default_generator();
 }
 
 }  // namespace
@@ -210,11 +210,11 @@ TRT_EXPORT trt_status* trt_generator_create(uint64_t seed, trt_generator** out) 
   });
 }
 TRT_EXPORT trt_generator* trt_generator_retain(trt_generator* g) {
-  if (g) generator_impl(g)->retain();
+  if (g) generator(g)->retain();
   return g;
 }
 TRT_EXPORT void trt_generator_release(trt_generator* g) {
-  if (g) generator_impl(g)->release();
+  if (g) generator(g)->release();
 }
 TRT_EXPORT trt_status* trt_generator_seed(trt_generator* g, uint64_t seed) {
   return guard("trt_generator_seed", [&] { generator_or_default(g).set_seed(seed); });

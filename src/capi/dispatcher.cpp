@@ -23,7 +23,7 @@ Value to_value(const trt_value& v, const char* op, size_t index) {
       TRT_CHECK(v.v.i >= 0 && v.v.i < kNumDTypes, op, ": unknown dtype ", v.v.i);
       return Value(to_dtype(static_cast<int>(v.v.i)));
     case TRT_VALUE_DEVICE: return Value(to_device(v.v.device));
-    case TRT_VALUE_GENERATOR: return Value(intrusive_ptr<GeneratorImpl>(generator_impl(v.v.generator)));
+    case TRT_VALUE_GENERATOR: return Value(intrusive_ptr<GeneratorImpl>(generator(v.v.generator)));
     case TRT_VALUE_TENSOR_LIST: {
       TRT_CHECK(v.v.tensors || v.count == 0, op, ": argument ", index, " is a NULL list of ", v.count);
       std::vector<Tensor> list;

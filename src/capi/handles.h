@@ -42,7 +42,7 @@ inline trt_tensor* to_handle(Tensor&& t) {
   return handle(p);
 }
 
-inline GeneratorImpl* generator_impl(trt_generator* g) { return reinterpret_cast<GeneratorImpl*>(g); }
+inline GeneratorImpl* generator(trt_generator* g) { return reinterpret_cast<GeneratorImpl*>(g); }
 
 // The status of the exception being handled.
 TRT_NOINLINE trt_status* status_of_exception(const char* op) noexcept;
