@@ -149,7 +149,7 @@ def _load_pointwise(op, e):
         spec = {"expr": spec}
     spec = dict(spec)
     spec.setdefault("promote", "default")
-    spec.setdefault("kinds", "float int bool" if spec["promote"] in ("default", "compare") else "float")
+    spec.setdefault("kinds", "float" if spec["promote"].startswith("int_to_float") else "float int bool")
     if spec["promote"] in ("int_to_float", "int_to_float_compare"):
         spec["kinds"] = "float"
     op.spec = spec
