@@ -1,0 +1,333 @@
+/**
+ * @file nn.h
+ * Modules (layers and networks), state dicts, initializers.
+ *
+ * A trt_module has a type name, named parameters, buffers and children, a train/eval mode, and a forward function from one tensor to one.
+ * Layers, their defaults, initial values and printed forms are PyTorch's. Handles are counted.
+ *
+ * Conventions of this header:
+ * - Functions that make a module give a new handle in *out (trt_module_release). A module keeps references to its children: the host may
+ *   release its own handles to them.
+ * - `options` arguments may be NULL for the defaults. Set a struct up with its _init function, then change fields.
+ * - Names of tensors and modules deep in a tree are joined with dots: "0.weight", "encoder.2.bias". A name of one level is not empty and has
+ *   no dot.
+ * - Errors are TRT_INVALID_ARGUMENT for NULL, bad options, shapes and dtypes; TRT_NOT_FOUND for unknown names; others where noted.
+ *
+ * Thread class: trt_module_forward of one module from many threads at once is safe in eval mode, and so are the functions that only read.
+ * Training (forward in training mode changes the buffers of batch normalization), loading, and changes of a module need external
+ * synchronization. State dicts are externally synchronized. Counting references is safe from any thread.
+ */
+#ifndef TENSORRT_NN_H
+#define TENSORRT_NN_H
+
+#include "tensorrt/base.h"
+#include "tensorrt/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A module. Counted. */
+typedef struct trt_module trt_module;
+/** An ordered map from names to tensors. Counted. */
+typedef struct trt_state_dict trt_state_dict;
+
+/* --- state dicts --- */
+
+/** An empty state dict. @since 0.1 */
+TRT_API trt_status* trt_state_dict_create(trt_state_dict** out);
+/** Another reference (returns its argument). NULL gives NULL. @since 0.1 */
+TRT_API trt_state_dict* trt_state_dict_retain(trt_state_dict* dict);
+/** Releases one reference; NULL is allowed; any thread. @since 0.1 */
+TRT_API void trt_state_dict_release(trt_state_dict* dict);
+/** Number of entries; 0 for NULL. @since 0.1 */
+TRT_API size_t trt_state_dict_size(const trt_state_dict* dict);
+/** The name of entry `index`, borrowed from the dict until it changes; NULL beyond the end and for NULL. @since 0.1 */
+TRT_API const char* trt_state_dict_name(const trt_state_dict* dict, size_t index);
+/** A new handle to the tensor of entry `index`. TRT_OUT_OF_RANGE beyond the end. @since 0.1 */
+TRT_API trt_status* trt_state_dict_tensor(const trt_state_dict* dict, size_t index, trt_tensor** out);
+/** Whether there is an entry of this name. @since 0.1 */
+TRT_API bool trt_state_dict_contains(const trt_state_dict* dict, const char* name);
+/** A new handle to the tensor of this name. TRT_NOT_FOUND when there is none. @since 0.1 */
+TRT_API trt_status* trt_state_dict_get(const trt_state_dict* dict, const char* name, trt_tensor** out);
+/** Appends an entry, or replaces the tensor of an existing one. The dict keeps a reference to the tensor. @since 0.1 */
+TRT_API trt_status* trt_state_dict_set(trt_state_dict* dict, const char* name, const trt_tensor* tensor);
+/** Removes an entry. TRT_NOT_FOUND when there is none. @since 0.1 */
+TRT_API trt_status* trt_state_dict_remove(trt_state_dict* dict, const char* name);
+
+/* --- modules --- */
+
+/** Another reference to the same module (returns its argument). NULL gives NULL. @since 0.1 */
+TRT_API trt_module* trt_module_retain(trt_module* module);
+/** Releases one reference; NULL is allowed; any thread. @since 0.1 */
+TRT_API void trt_module_release(trt_module* module);
+
+/** Runs the module: *out receives a new handle (of the input itself, where the module changes nothing). @since 0.1 */
+TRT_API trt_status* trt_module_forward(trt_module* module, const trt_tensor* input, trt_tensor** out);
+/** Sets training mode (true, the mode of a new module) or eval mode (false) in the whole tree. @since 0.1 */
+TRT_API trt_status* trt_module_train(trt_module* module, bool mode);
+/** Whether the module is in training mode; false for NULL. @since 0.1 */
+TRT_API bool trt_module_is_training(const trt_module* module);
+/** "Conv2d", borrowed from the module; NULL for NULL. @since 0.1 */
+TRT_API const char* trt_module_type_name(const trt_module* module);
+/** The tree as PyTorch prints it. `out` is freed with trt_string_release. @since 0.1 */
+TRT_API trt_status* trt_module_to_string(const trt_module* module, char** out);
+
+/** Number of elements of all parameters, each tensor counted once; 0 for NULL. @since 0.1 */
+TRT_API int64_t trt_module_parameter_count(const trt_module* module);
+/** The same of the parameters that require gradients. @since 0.1 */
+TRT_API int64_t trt_module_trainable_parameter_count(const trt_module* module);
+/** The parameters of the tree, each once: the module's own tensors, as an optimizer takes them. @since 0.1 */
+TRT_API trt_status* trt_module_parameters(const trt_module* module, trt_tensor_list** out);
+/** The parameters with their names, each tensor once. @since 0.1 */
+TRT_API trt_status* trt_module_named_parameters(const trt_module* module, trt_state_dict** out);
+/** The buffers with their names, each tensor once. @since 0.1 */
+TRT_API trt_status* trt_module_named_buffers(const trt_module* module, trt_state_dict** out);
+/** A new handle to a parameter ("0.weight"). @since 0.1 */
+TRT_API trt_status* trt_module_parameter(const trt_module* module, const char* name, trt_tensor** out);
+/** A new handle to a buffer ("1.running_mean"). @since 0.1 */
+TRT_API trt_status* trt_module_buffer(const trt_module* module, const char* name, trt_tensor** out);
+/** A new handle to a module of the tree ("features.0"); "" is the module itself. @since 0.1 */
+TRT_API trt_status* trt_module_submodule(trt_module* module, const char* name, trt_module** out);
+/** Number of children; 0 for NULL. @since 0.1 */
+TRT_API size_t trt_module_child_count(const trt_module* module);
+/** Child `index`, borrowed from the module; NULL beyond the end. @since 0.1 */
+TRT_API trt_module* trt_module_child(const trt_module* module, size_t index);
+/** Its name, borrowed from the module until its children change; NULL beyond the end. @since 0.1 */
+TRT_API const char* trt_module_child_name(const trt_module* module, size_t index);
+
+/**
+ * Adds a parameter: a leaf of a floating dtype, which from now on requires gradients. The module keeps a reference. The name must be new in
+ * the module. @since 0.1
+ */
+TRT_API trt_status* trt_module_register_parameter(trt_module* module, const char* name, trt_tensor* tensor);
+/** Adds a buffer; only persistent ones are part of the state dict. @since 0.1 */
+TRT_API trt_status* trt_module_register_buffer(trt_module* module, const char* name, const trt_tensor* tensor, bool persistent);
+/** Adds a child. A module cannot become a part of itself. @since 0.1 */
+TRT_API trt_status* trt_module_register_child(trt_module* module, const char* name, trt_module* child);
+/** Replaces a parameter ("0.weight") by a tensor of the same shape and dtype; the same tensor in two places ties weights. @since 0.1 */
+TRT_API trt_status* trt_module_set_parameter(trt_module* module, const char* name, trt_tensor* tensor);
+
+/** Drops the gradients of all parameters (set_to_none), or fills them with zeros. @since 0.1 */
+TRT_API trt_status* trt_module_zero_grad(trt_module* module, bool set_to_none);
+/** Sets requires_grad of all parameters: false freezes the tree. @since 0.1 */
+TRT_API trt_status* trt_module_set_requires_grad(trt_module* module, bool requires_grad);
+/**
+ * Converts floating-point parameters (with their gradients) and buffers to a floating dtype. The tensors keep their identity: handles to
+ * them, also an optimizer's, see the new dtype. @since 0.1
+ */
+TRT_API trt_status* trt_module_to_dtype(trt_module* module, trt_dtype dtype);
+/** Draws all parameters of the tree anew (generator NULL: the default one) and resets running statistics. @since 0.1 */
+TRT_API trt_status* trt_module_reset_parameters(trt_module* module, trt_generator* generator);
+
+/** Visits a module (borrowed for the call). A status that it returns ends the walk and reaches the caller of trt_module_apply. */
+typedef trt_status* (*trt_module_visit_fn)(trt_module* module, void* user_data);
+/**
+ * Calls `fn` for every module of the tree, each once, children before their parents. `destroy` (may be NULL) runs exactly once before this
+ * function returns, also when it fails. @since 0.1
+ */
+TRT_API trt_status* trt_module_apply(trt_module* module, trt_module_visit_fn fn, void* user_data, trt_destroy_fn destroy);
+
+/** Parameters and persistent buffers, in the tree's order. The tensors share the module's memory and have no history. @since 0.1 */
+TRT_API trt_status* trt_module_state_dict(const trt_module* module, trt_state_dict** out);
+/**
+ * Copies the values of a state dict into the module, converting dtypes. When names are missing or unexpected (strict only) or shapes differ,
+ * TRT_INVALID_ARGUMENT tells all of them in one message and nothing has changed. @since 0.1
+ */
+TRT_API trt_status* trt_module_load_state_dict(trt_module* module, const trt_state_dict* dict, bool strict);
+/** The text of that message, or NULL in *out when a strict load would succeed. `out` is freed with trt_string_release. @since 0.1 */
+TRT_API trt_status* trt_module_compare_state_dict(const trt_module* module, const trt_state_dict* dict, char** out);
+
+/* --- containers and custom modules --- */
+
+/** Runs modules in order; children are named "0", "1", ... `modules` may be NULL when count is 0. @since 0.1 */
+TRT_API trt_status* trt_sequential_create(trt_module* const* modules, size_t count, trt_module** out);
+
+/**
+ * The forward function of a custom module. `self` and `input` are borrowed; *out receives a new handle that the library takes over (inside a
+ * trt_scope: after trt_scope_keep). Called from every thread that calls trt_module_forward. A status that it returns reaches the caller of
+ * trt_module_forward unchanged.
+ */
+typedef trt_status* (*trt_forward_fn)(trt_module* self, const trt_tensor* input, trt_tensor** out, void* user_data);
+/**
+ * A module of the host's own; parameters, buffers and children are registered with it. `destroy` (may be NULL) runs exactly once: when the
+ * module goes, or before this function returns when it fails. `user_data` must not own the module itself. @since 0.1
+ */
+TRT_API trt_status* trt_custom_module_create(const char* type_name, trt_forward_fn fn, void* user_data, trt_destroy_fn destroy, trt_module** out);
+
+/* --- layers with parameters --- */
+
+/** Options of Linear. */
+typedef struct trt_linear_options {
+  size_t struct_size;
+  bool bias;                /**< true */
+  int32_t dtype;            /**< a trt_dtype; TRT_DTYPE_NONE: the default dtype */
+  trt_generator* generator; /**< for the initial values; NULL: the default generator; borrowed for the call */
+} trt_linear_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_linear_options_init(trt_linear_options* options);
+/**
+ * y = x W^T + b: x [..., in_features] -> [..., out_features]. Parameters: "weight" [out, in] and "bias" [out], uniform in
+ * +-1/sqrt(in_features). @since 0.1
+ */
+TRT_API trt_status* trt_linear_create(int64_t in_features, int64_t out_features, const trt_linear_options* options, trt_module** out);
+
+/** Options of Embedding. */
+typedef struct trt_embedding_options {
+  size_t struct_size;
+  int32_t dtype;            /**< a trt_dtype; TRT_DTYPE_NONE: the default dtype */
+  bool has_padding_idx;     /**< false */
+  int64_t padding_idx;      /**< a row that is zero at first and gets no gradient; negative counts from the end */
+  trt_generator* generator; /**< for the initial values; NULL: the default generator; borrowed for the call */
+} trt_embedding_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_embedding_options_init(trt_embedding_options* options);
+/**
+ * Rows of a table: integer indices [...] -> [..., embedding_dim]. Parameter: "weight" [num_embeddings, embedding_dim], normal. @since 0.1
+ */
+TRT_API trt_status* trt_embedding_create(int64_t num_embeddings, int64_t embedding_dim, const trt_embedding_options* options, trt_module** out);
+
+/** Options of convolutions. One-dimensional ones use the first element of each pair. */
+typedef struct trt_conv_options {
+  size_t struct_size;
+  int64_t stride[2];        /**< 1 */
+  int64_t padding[2];       /**< 0, zeros on both sides */
+  int64_t dilation[2];      /**< 1 */
+  int64_t groups;           /**< 1; divides both numbers of channels */
+  bool bias;                /**< true */
+  bool padding_same;        /**< false; true: pads so that the output is as large as the input, instead of `padding`; stride 1 only */
+  int32_t dtype;            /**< a trt_dtype; TRT_DTYPE_NONE: the default dtype */
+  trt_generator* generator; /**< for the initial values; NULL: the default generator; borrowed for the call */
+} trt_conv_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_conv_options_init(trt_conv_options* options);
+/**
+ * x [n, in, l] or [in, l] -> [n, out, l'] or [out, l'], l' = (l + 2 padding - dilation (kernel - 1) - 1) / stride + 1. Parameters: "weight"
+ * [out, in / groups, kernel] and "bias" [out], uniform in +-1/sqrt(in / groups * kernel). @since 0.1
+ */
+TRT_API trt_status* trt_conv1d_create(int64_t in_channels, int64_t out_channels, int64_t kernel_size, const trt_conv_options* options, trt_module** out);
+/**
+ * x [n, in, h, w] or [in, h, w] -> [n, out, h', w'] or [out, h', w']. Parameters: "weight" [out, in / groups, kernel_h, kernel_w] and "bias"
+ * [out], as those of Conv1d. @since 0.1
+ */
+TRT_API trt_status* trt_conv2d_create(int64_t in_channels, int64_t out_channels, int64_t kernel_h, int64_t kernel_w, const trt_conv_options* options,
+                                      trt_module** out);
+
+/** Options of normalizations. */
+typedef struct trt_norm_options {
+  size_t struct_size;
+  double eps;               /**< 1e-5, added to the variance */
+  double momentum;          /**< 0.1; negative: a cumulative average. Batch normalization only */
+  bool affine;              /**< true: parameters "weight" (ones) and "bias" (zeros) */
+  bool bias;                /**< true; false: no "bias" */
+  bool track_running_stats; /**< true: buffers "running_mean", "running_var", "num_batches_tracked". Batch normalization only */
+  int32_t dtype;            /**< a trt_dtype; TRT_DTYPE_NONE: the default dtype */
+} trt_norm_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_norm_options_init(trt_norm_options* options);
+/** x [n, num_features] or [n, num_features, l], normalized over all but the channels; in eval mode with the running statistics. @since 0.1 */
+TRT_API trt_status* trt_batch_norm1d_create(int64_t num_features, const trt_norm_options* options, trt_module** out);
+/** x [n, num_features, h, w], normalized over all but the channels; in eval mode with the running statistics. @since 0.1 */
+TRT_API trt_status* trt_batch_norm2d_create(int64_t num_features, const trt_norm_options* options, trt_module** out);
+/** x [..., normalized_shape], normalized over the last dimensions. @since 0.1 */
+TRT_API trt_status* trt_layer_norm_create(const int64_t* normalized_shape, size_t ndim, const trt_norm_options* options, trt_module** out);
+/** x [n, num_channels, ...], normalized over groups of channels. @since 0.1 */
+TRT_API trt_status* trt_group_norm_create(int64_t num_groups, int64_t num_channels, const trt_norm_options* options, trt_module** out);
+
+/* --- layers without parameters --- */
+
+/** Gives its input. @since 0.1 */
+TRT_API trt_status* trt_identity_create(trt_module** out);
+/** In training mode zeroes elements with probability p in [0, 1] and scales the others by 1 / (1 - p). @since 0.1 */
+TRT_API trt_status* trt_dropout_create(double p, trt_module** out);
+/** Joins the dimensions start_dim to end_dim (PyTorch's defaults: 1 and -1). @since 0.1 */
+TRT_API trt_status* trt_flatten_create(int64_t start_dim, int64_t end_dim, trt_module** out);
+/** Splits dimension `dim` into `sizes`, one of which may be -1. @since 0.1 */
+TRT_API trt_status* trt_unflatten_create(int64_t dim, const int64_t* sizes, size_t ndim, trt_module** out);
+
+/** max(x, 0). @since 0.1 */
+TRT_API trt_status* trt_relu_create(trt_module** out);
+/** min(max(x, 0), 6). @since 0.1 */
+TRT_API trt_status* trt_relu6_create(trt_module** out);
+/** x, or negative_slope x below zero (PyTorch's default: 0.01). @since 0.1 */
+TRT_API trt_status* trt_leaky_relu_create(double negative_slope, trt_module** out);
+/** x, or alpha (exp(x) - 1) below zero (PyTorch's default: 1). @since 0.1 */
+TRT_API trt_status* trt_elu_create(double alpha, trt_module** out);
+/** x times the normal distribution function; `tanh`: by its tanh approximation. @since 0.1 */
+TRT_API trt_status* trt_gelu_create(bool tanh, trt_module** out);
+/** x sigmoid(x). @since 0.1 */
+TRT_API trt_status* trt_silu_create(trt_module** out);
+/** x tanh(softplus(x)). @since 0.1 */
+TRT_API trt_status* trt_mish_create(trt_module** out);
+/** 1 / (1 + exp(-x)). @since 0.1 */
+TRT_API trt_status* trt_sigmoid_create(trt_module** out);
+/** tanh(x). @since 0.1 */
+TRT_API trt_status* trt_tanh_create(trt_module** out);
+/** log(1 + exp(beta x)) / beta, x where beta x > threshold (PyTorch's defaults: 1 and 20). @since 0.1 */
+TRT_API trt_status* trt_softplus_create(double beta, double threshold, trt_module** out);
+/** x relu6(x + 3) / 6. @since 0.1 */
+TRT_API trt_status* trt_hardswish_create(trt_module** out);
+/** Softmax along `dim`. @since 0.1 */
+TRT_API trt_status* trt_softmax_create(int64_t dim, trt_module** out);
+/** The logarithm of softmax along `dim`. @since 0.1 */
+TRT_API trt_status* trt_log_softmax_create(int64_t dim, trt_module** out);
+
+/** Options of pooling. */
+typedef struct trt_pool_options {
+  size_t struct_size;
+  int64_t stride[2];        /**< 0: the kernel's size */
+  int64_t padding[2];       /**< 0; at most half the kernel */
+  int64_t dilation[2];      /**< 1; maximum only */
+  bool ceil_mode;           /**< false; true: windows may begin inside and end outside */
+  bool count_include_pad;   /**< true; average only */
+  int64_t divisor_override; /**< 0: the window's size; average only */
+} trt_pool_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_pool_options_init(trt_pool_options* options);
+/** Maxima of windows: x [n, c, h, w] or [c, h, w]. @since 0.1 */
+TRT_API trt_status* trt_max_pool2d_create(int64_t kernel_h, int64_t kernel_w, const trt_pool_options* options, trt_module** out);
+/** Means of windows: x [n, c, h, w] or [c, h, w]. @since 0.1 */
+TRT_API trt_status* trt_avg_pool2d_create(int64_t kernel_h, int64_t kernel_w, const trt_pool_options* options, trt_module** out);
+/** Means of windows such that the output is [.., output_h, output_w]. @since 0.1 */
+TRT_API trt_status* trt_adaptive_avg_pool2d_create(int64_t output_h, int64_t output_w, trt_module** out);
+/** Maxima of windows such that the output is [.., output_h, output_w]. @since 0.1 */
+TRT_API trt_status* trt_adaptive_max_pool2d_create(int64_t output_h, int64_t output_w, trt_module** out);
+
+/* --- initializers: fill a floating-point tensor in place, recording nothing. generator NULL: the default one. --- */
+
+/** Which side of a weight [out, in, ...] counts. The numbers are pinned. */
+typedef enum trt_fan_mode { TRT_FAN_IN = 0, TRT_FAN_OUT = 1 } trt_fan_mode;
+
+/** Uniform in [low, high). @since 0.1 */
+TRT_API trt_status* trt_init_uniform(trt_tensor* tensor, double low, double high, trt_generator* generator);
+/** Normal. @since 0.1 */
+TRT_API trt_status* trt_init_normal(trt_tensor* tensor, double mean, double std, trt_generator* generator);
+/** Normal, limited to [low, high]. @since 0.1 */
+TRT_API trt_status* trt_init_trunc_normal(trt_tensor* tensor, double mean, double std, double low, double high, trt_generator* generator);
+/** One value; any dtype. @since 0.1 */
+TRT_API trt_status* trt_init_constant(trt_tensor* tensor, double value);
+/** Zeros; any dtype. @since 0.1 */
+TRT_API trt_status* trt_init_zeros(trt_tensor* tensor);
+/** Ones; any dtype. @since 0.1 */
+TRT_API trt_status* trt_init_ones(trt_tensor* tensor);
+/** The identity matrix; two dimensions, any dtype. @since 0.1 */
+TRT_API trt_status* trt_init_eye(trt_tensor* tensor);
+/** Uniform in +-gain sqrt(6 / (fan_in + fan_out)); at least two dimensions. @since 0.1 */
+TRT_API trt_status* trt_init_xavier_uniform(trt_tensor* tensor, double gain, trt_generator* generator);
+/** Normal with deviation gain sqrt(2 / (fan_in + fan_out)); at least two dimensions. @since 0.1 */
+TRT_API trt_status* trt_init_xavier_normal(trt_tensor* tensor, double gain, trt_generator* generator);
+/**
+ * Uniform in +-gain sqrt(3 / fan), gain being that of `nonlinearity` (NULL: "leaky_relu"): "linear", "sigmoid", "tanh", "relu", "leaky_relu"
+ * (negative slope `a`), "selu". `mode` is a trt_fan_mode. At least two dimensions. @since 0.1
+ */
+TRT_API trt_status* trt_init_kaiming_uniform(trt_tensor* tensor, double a, int32_t mode, const char* nonlinearity, trt_generator* generator);
+/** Normal with deviation gain / sqrt(fan). @since 0.1 */
+TRT_API trt_status* trt_init_kaiming_normal(trt_tensor* tensor, double a, int32_t mode, const char* nonlinearity, trt_generator* generator);
+/** Orthonormal rows (or columns, where there are fewer), times gain; at least two dimensions, the trailing ones count as one. @since 0.1 */
+TRT_API trt_status* trt_init_orthogonal(trt_tensor* tensor, double gain, trt_generator* generator);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

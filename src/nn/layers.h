@@ -1,0 +1,85 @@
+// The modules of the library, each made by a function. Names, defaults, initial values and printed forms are PyTorch's.
+//
+// Parameters have the dtype of the options (Undefined: the thread's default dtype) and are drawn from `generator` (null: the
+// default generator). Bad options throw kInvalidArgument.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "nn/module.h"
+
+namespace trt::nn {
+
+struct ParameterOptions {
+  DType dtype = DType::Undefined;
+  GeneratorImpl* generator = nullptr;
+};
+
+// Children are named "0", "1", ... and run in order; with none, forward gives its input.
+ModulePtr sequential(std::vector<ModulePtr> modules);
+
+// x [..., in] -> [..., out]
+ModulePtr linear(int64_t in_features, int64_t out_features, bool bias, const ParameterOptions& options);
+
+struct ConvOptions : ParameterOptions {
+  std::array<int64_t, 2> stride = {1, 1};
+  std::array<int64_t, 2> padding = {0, 0};
+  std::array<int64_t, 2> dilation = {1, 1};
+  int64_t groups = 1;
+  bool bias = true;
+  bool padding_same = false;  // padding such that the output is as large as the input; stride 1 only
+};
+// dims 1: x [n, in, l] or [in, l]; dims 2: x [n, in, h, w] or [in, h, w]. One-dimensional ones use the first elements only.
+ModulePtr conv(int dims, int64_t in_channels, int64_t out_channels, std::array<int64_t, 2> kernel_size, const ConvOptions& options);
+
+struct NormOptions : ParameterOptions {
+  double eps = 1e-5;
+  std::optional<double> momentum = 0.1;  // none: a cumulative average
+  bool affine = true;
+  bool bias = true;  // with affine
+  bool track_running_stats = true;
+};
+// dims 1: x [n, c] or [n, c, l]; dims 2: x [n, c, h, w]. float16 and bfloat16 have their statistics in the same dtype.
+ModulePtr batch_norm(int dims, int64_t num_features, const NormOptions& options);
+ModulePtr layer_norm(IntArrayRef normalized_shape, const NormOptions& options);
+ModulePtr group_norm(int64_t num_groups, int64_t num_channels, const NormOptions& options);
+
+// Integer indices of any shape -> [..., embedding_dim]. The row padding_idx is zero at first and gets no gradient; negative
+// values count from the end.
+ModulePtr embedding(int64_t num_embeddings, int64_t embedding_dim, std::optional<int64_t> padding_idx, const ParameterOptions& options);
+
+ModulePtr identity();
+ModulePtr dropout(double p);
+ModulePtr flatten(int64_t start_dim, int64_t end_dim);
+ModulePtr unflatten(int64_t dim, IntArrayRef sizes);
+
+ModulePtr relu();
+ModulePtr relu6();
+ModulePtr leaky_relu(double negative_slope);
+ModulePtr elu(double alpha);
+ModulePtr gelu(bool tanh);
+ModulePtr silu();
+ModulePtr mish();
+ModulePtr sigmoid();
+ModulePtr tanh();
+ModulePtr softplus(double beta, double threshold);
+ModulePtr hardswish();
+ModulePtr softmax(int64_t dim);
+ModulePtr log_softmax(int64_t dim);
+
+struct PoolOptions {
+  std::array<int64_t, 2> stride = {0, 0};  // 0: the kernel's size
+  std::array<int64_t, 2> padding = {0, 0};
+  std::array<int64_t, 2> dilation = {1, 1};  // max pooling only
+  bool ceil_mode = false;
+  bool count_include_pad = true;                  // average pooling only
+  std::optional<int64_t> divisor_override = {};  // average pooling only
+};
+// x [n, c, h, w] or [c, h, w]
+ModulePtr max_pool2d(std::array<int64_t, 2> kernel_size, const PoolOptions& options);
+ModulePtr avg_pool2d(std::array<int64_t, 2> kernel_size, const PoolOptions& options);
+ModulePtr adaptive_avg_pool2d(std::array<int64_t, 2> output_size);
+ModulePtr adaptive_max_pool2d(std::array<int64_t, 2> output_size);
+
+}  // namespace trt::nn

@@ -1,0 +1,328 @@
+#include "nn/module.h"
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_set>
+
+#include "autograd/meta.h"
+#include "gen/all_ops.h"
+
+namespace trt::nn {
+
+namespace {
+
+using Visited = std::unordered_set<const void*>;
+
+// Calls f(module, prefix) for the tree below `m`, parents first. With `visited`, each module once.
+template <typename M, typename F>
+void walk(M& m, const std::string& prefix, Visited* visited, const F& f, int depth = 0) {
+  TRT_CHECK(depth < kMaxModuleDepth, "module: nested deeper than ", kMaxModuleDepth);
+  if (visited && !visited->insert(&m).second) return;
+  f(m, prefix);
+  for (const auto& child : m.children()) walk(static_cast<M&>(*child.module), str_cat(prefix, child.name, "."), visited, f, depth + 1);
+}
+
+template <typename F>
+void walk_children_first(Module& m, Visited& visited, const F& f, int depth = 0) {
+  TRT_CHECK(depth < kMaxModuleDepth, "module: nested deeper than ", kMaxModuleDepth);
+  if (!visited.insert(&m).second) return;
+  for (const auto& child : m.children()) walk_children_first(*child.module, visited, f, depth + 1);
+  f(m);
+}
+
+// "a.b.weight" as the path of a module and a name in it.
+std::pair<std::string, std::string> split_path(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  return dot == std::string::npos ? std::pair{std::string(), path} : std::pair{path.substr(0, dot), path.substr(dot + 1)};
+}
+
+void check_parameter(const std::string& name, const Tensor& t) {
+  TRT_CHECK(is_floating(t.dtype()), "module: the parameter '", name, "' must have a floating-point dtype, got ", t);
+  TRT_CHECK(autograd::is_leaf(t), "module: the parameter '", name, "' must be a leaf of the graph; detach it first");
+}
+
+void print(const Module& m, const std::string& indent, std::string& out, int depth) {
+  TRT_CHECK(depth < kMaxModuleDepth, "module: nested deeper than ", kMaxModuleDepth);
+  out += m.type_name();
+  out += '(';
+  const std::string extra = m.extra_repr();
+  if (m.children().empty()) {
+    out += extra;
+  } else {
+    const std::string inner = indent + "  ";
+    if (!extra.empty()) out += str_cat('\n', inner, extra);
+    for (const auto& child : m.children()) {
+      out += str_cat('\n', inner, '(', child.name, "): ");
+      print(*child.module, inner, out, depth + 1);
+    }
+    out += str_cat('\n', indent);
+  }
+  out += ')';
+}
+
+void append_names(std::string& text, const char* title, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  text += str_cat("\n  ", title, ": ");
+  for (size_t i = 0; i < names.size(); ++i) text += str_cat(i ? ", " : "", names[i]);
+}
+
+}  // namespace
+
+Module::Module(std::string type_name) : type_name_(std::move(type_name)) {
+  TRT_CHECK(!type_name_.empty(), "module: the type name must not be empty");
+}
+
+// Takes the tree below apart without recursion: a host may have nested modules deeper than the stack reaches.
+Module::~Module() {
+  std::vector<Child> pending = std::move(children_);
+  while (!pending.empty()) {
+    const ModulePtr m = std::move(pending.back().module);
+    pending.pop_back();
+    if (m->use_count() != 1) continue;
+    try {
+      pending.insert(pending.end(), std::make_move_iterator(m->children_.begin()), std::make_move_iterator(m->children_.end()));
+      m->children_.clear();
+    } catch (...) {
+      // Without memory for the list, m's own destructor does it.
+    }
+  }
+}
+
+void Module::check_new_name(const std::string& name, const char* what) const {
+  TRT_CHECK(!name.empty() && name.find('.') == std::string::npos, "module: the name '", name, "' of a ", what,
+            " must not be empty and must not contain a dot");
+  const auto same = [&](const auto& e) { return e.name == name; };
+  TRT_CHECK(std::none_of(parameters_.begin(), parameters_.end(), same) && std::none_of(buffers_.begin(), buffers_.end(), same) &&
+                std::none_of(children_.begin(), children_.end(), same),
+            "module: ", type_name_, " already has something of the name '", name, "'");
+}
+
+void Module::register_parameter(const std::string& name, const Tensor& tensor) {
+  check_new_name(name, "parameter");
+  if (tensor.defined()) check_parameter(name, tensor);
+  parameters_.push_back({name, tensor});
+  try {
+    if (tensor.defined()) autograd::set_requires_grad(tensor, true);
+  } catch (...) {
+    parameters_.pop_back();
+    throw;
+  }
+}
+
+void Module::register_buffer(const std::string& name, const Tensor& tensor, bool persistent) {
+  check_new_name(name, "buffer");
+  buffers_.push_back({name, tensor, persistent});
+}
+
+void Module::register_child(const std::string& name, ModulePtr child) {
+  check_new_name(name, "child");
+  TRT_CHECK(child, "module: the child '", name, "' is none");
+  Visited visited;
+  const auto check = [&](const Module& m, const std::string&) {
+    TRT_CHECK(&m != this, "module: '", name, "' would make ", type_name_, " a part of itself");
+  };
+  walk(*child, {}, &visited, check, 1);
+  children_.push_back({name, std::move(child)});
+}
+
+ModulePtr Module::submodule(const std::string& path) {
+  Module* at = this;
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('.', begin), path.size());
+    const std::string_view name(path.data() + begin, end - begin);
+    const auto found = std::find_if(at->children_.begin(), at->children_.end(), [&](const Child& c) { return c.name == name; });
+    TRT_CHECK_CODE(found != at->children_.end(), Code::kNotFound, "module: ", type_name_, " has no submodule '", path, "'");
+    at = found->module.get();
+    begin = end + 1;
+  }
+  return ModulePtr(at);
+}
+
+Tensor Module::parameter(const std::string& path) const {
+  const auto [owner, name] = split_path(path);
+  const ModulePtr m = const_cast<Module*>(this)->submodule(owner);
+  for (const auto& p : m->parameters_)
+    if (p.name == name && p.tensor.defined()) return p.tensor;
+  throw_error(Code::kNotFound, str_cat("module: ", type_name_, " has no parameter '", path, "'"));
+}
+
+Tensor Module::buffer(const std::string& path) const {
+  const auto [owner, name] = split_path(path);
+  const ModulePtr m = const_cast<Module*>(this)->submodule(owner);
+  for (const auto& b : m->buffers_)
+    if (b.name == name && b.tensor.defined()) return b.tensor;
+  throw_error(Code::kNotFound, str_cat("module: ", type_name_, " has no buffer '", path, "'"));
+}
+
+void Module::set_parameter(const std::string& path, const Tensor& tensor) {
+  const auto [owner, name] = split_path(path);
+  const ModulePtr m = submodule(owner);
+  for (auto& p : m->parameters_) {
+    if (p.name != name || !p.tensor.defined()) continue;
+    check_parameter(path, tensor);
+    TRT_CHECK(tensor.sizes() == p.tensor.sizes() && tensor.dtype() == p.tensor.dtype(), "module: the parameter '", path, "' is ", p.tensor,
+              ", its replacement ", tensor);
+    autograd::set_requires_grad(tensor, true);
+    p.tensor = tensor;
+    return;
+  }
+  throw_error(Code::kNotFound, str_cat("module: ", type_name_, " has no parameter '", path, "'"));
+}
+
+void Module::apply(const std::function<void(Module&)>& f) {
+  Visited visited;
+  walk_children_first(*this, visited, f);
+}
+
+void Module::train(bool mode) {
+  apply([mode](Module& m) { m.training_ = mode; });
+}
+
+std::vector<Module::Parameter> Module::named_parameters() const {
+  std::vector<Parameter> result;
+  Visited modules, tensors;
+  walk(*this, {}, &modules, [&](const Module& m, const std::string& prefix) {
+    for (const auto& p : m.parameters_)
+      if (p.tensor.defined() && tensors.insert(p.tensor.impl()).second) result.push_back({prefix + p.name, p.tensor});
+  });
+  return result;
+}
+
+std::vector<Module::Parameter> Module::named_buffers() const {
+  std::vector<Parameter> result;
+  Visited modules, tensors;
+  walk(*this, {}, &modules, [&](const Module& m, const std::string& prefix) {
+    for (const auto& b : m.buffers_)
+      if (b.tensor.defined() && tensors.insert(b.tensor.impl()).second) result.push_back({prefix + b.name, b.tensor});
+  });
+  return result;
+}
+
+std::vector<Tensor> Module::parameters() const {
+  std::vector<Tensor> result;
+  for (auto& p : named_parameters()) result.push_back(std::move(p.tensor));
+  return result;
+}
+
+int64_t Module::parameter_count(bool trainable_only) const {
+  int64_t count = 0;
+  for (const auto& p : named_parameters())
+    if (!trainable_only || autograd::requires_grad(p.tensor)) count += p.tensor.numel();
+  return count;
+}
+
+void Module::zero_grad(bool set_to_none) {
+  const GradModeGuard no_grad(false);
+  for (const auto& p : named_parameters()) {
+    Tensor grad = autograd::grad_of(p.tensor);
+    if (!grad.defined()) continue;
+    if (set_to_none) {
+      autograd::set_grad(p.tensor, Tensor());
+      continue;
+    }
+    if (grad.impl()->autograd()) {
+      grad = autograd::detach(grad);
+      autograd::set_grad(p.tensor, grad);
+    }
+    op::zero_(grad);
+  }
+}
+
+void Module::requires_grad(bool required) {
+  for (const auto& p : named_parameters()) autograd::set_requires_grad(p.tensor, required);
+}
+
+void Module::to(DType dtype) {
+  TRT_CHECK(is_floating(dtype), "module: parameters can be converted to floating-point dtypes only, got ", dtype);
+  const GradModeGuard no_grad(false);
+  struct Change {
+    Tensor tensor, value, grad;
+  };
+  // Everything is converted before anything is replaced: a failure changes nothing.
+  std::vector<Change> changes;
+  for (const auto& list : {named_parameters(), named_buffers()})
+    for (const auto& p : list) {
+      if (!is_floating(p.tensor.dtype()) || p.tensor.dtype() == dtype) continue;
+      const Tensor grad = autograd::grad_of(p.tensor);
+      changes.push_back({p.tensor, op::to(p.tensor, dtype), grad.defined() ? op::to(grad, dtype) : Tensor()});
+    }
+  for (auto& c : changes) {
+    const TensorImpl& v = *c.value.impl();
+    c.tensor.impl()->set_storage(v.storage(), dtype, v.sizes(), v.strides(), v.storage_offset());
+    if (c.grad.defined()) autograd::set_grad(c.tensor, c.grad);
+  }
+}
+
+void Module::reset_all(GeneratorImpl* generator) {
+  apply([generator](Module& m) { m.reset_parameters(generator); });
+}
+
+std::vector<StateDict::Entry> Module::state_entries() const {
+  std::vector<StateDict::Entry> result;
+  walk(*this, {}, nullptr, [&](const Module& m, const std::string& prefix) {
+    for (const auto& p : m.parameters_)
+      if (p.tensor.defined()) result.push_back({prefix + p.name, p.tensor});
+    for (const auto& b : m.buffers_)
+      if (b.tensor.defined() && b.persistent) result.push_back({prefix + b.name, b.tensor});
+  });
+  return result;
+}
+
+StateDictPtr Module::state_dict() const {
+  auto dict = make_intrusive<StateDict>();
+  for (auto& e : state_entries()) dict->set(e.name, e.tensor.impl()->autograd() ? autograd::detach(e.tensor) : std::move(e.tensor));
+  return dict;
+}
+
+std::string Module::compare(const StateDict& dict, bool strict) const {
+  std::vector<std::string> missing, unexpected, wrong;
+  std::unordered_set<std::string> known;
+  for (const auto& e : state_entries()) {
+    known.insert(e.name);
+    const Tensor* t = dict.find(e.name);
+    if (!t) {
+      missing.push_back(e.name);
+    } else if (t->sizes() != e.tensor.sizes()) {
+      wrong.push_back(str_cat(e.name, " is ", t->sizes(), " in the state dict and ", e.tensor.sizes(), " in the module"));
+    } else if (t->device() != e.tensor.device()) {
+      wrong.push_back(str_cat(e.name, " is on ", t->device(), " in the state dict and on ", e.tensor.device(), " in the module"));
+    }
+  }
+  for (const auto& e : dict.entries())
+    if (!known.count(e.name)) unexpected.push_back(e.name);
+  std::string text;
+  if (strict) {
+    append_names(text, "missing", missing);
+    append_names(text, "unexpected", unexpected);
+  }
+  append_names(text, "not fitting", wrong);
+  return text.empty() ? text : str_cat("the state dict does not fit ", type_name_, ":", text);
+}
+
+void Module::load_state_dict(const StateDict& dict, bool strict) {
+  const std::string differences = compare(dict, strict);
+  TRT_CHECK(differences.empty(), "load_state_dict: ", differences);
+  const GradModeGuard no_grad(false);
+  const auto entries = state_entries();
+  std::unordered_set<const StorageImpl*> written;
+  for (const auto& e : entries) written.insert(e.tensor.impl()->storage().get());
+  // Sources are converted first, and copied where the module's own memory is behind them: the copies into the module then cannot
+  // fail and cannot disturb each other.
+  std::vector<std::pair<Tensor, Tensor>> copies;
+  for (const auto& e : entries) {
+    const Tensor* source = dict.find(e.name);
+    if (!source || source->is_same(e.tensor)) continue;
+    Tensor ready = op::contiguous(op::to(*source, e.tensor.dtype()));
+    if (written.count(ready.impl()->storage().get())) ready = op::clone(ready);
+    copies.emplace_back(e.tensor, std::move(ready));
+  }
+  for (auto& [target, source] : copies) op::copy_(target, source);
+}
+
+std::string Module::to_string() const {
+  std::string out;
+  print(*this, {}, out, 0);
+  return out;
+}
+
+}  // namespace trt::nn

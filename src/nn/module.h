@@ -1,0 +1,112 @@
+// Module: a node of a network: named parameters, buffers and children, a train/eval mode, and a forward function.
+//
+// Note [Modules]
+// A module owns its tensors by reference: the tensors that parameters() gives are the module's own, and what changes them in
+// place (an optimizer, load_state_dict, to) changes the module. Parameters are leaves that require gradients. A module may be
+// the child of several parents, and a tensor the parameter of several modules (tied weights); the lists that walk the tree
+// give each once, the state dict gives each under all its names. The graph of modules has no cycles.
+//
+// Ownership: counted. Thread safety: forward of one module by many threads is safe in eval mode (nothing is written); training,
+// loading and changes of the tree need external synchronization.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/generator.h"
+#include "nn/state_dict.h"
+
+namespace trt::nn {
+
+class Module;
+using ModulePtr = intrusive_ptr<Module>;
+
+class Module : public RefCounted<Module> {
+ public:
+  struct Parameter {
+    std::string name;
+    Tensor tensor;  // undefined where the module does without it (a Linear without bias)
+  };
+  struct Buffer {
+    std::string name;
+    Tensor tensor;  // undefined where the module does without it
+    bool persistent;  // part of the state dict
+  };
+  struct Child {
+    std::string name;
+    ModulePtr module;
+  };
+
+  explicit Module(std::string type_name);
+  virtual ~Module();
+
+  virtual Tensor forward(const Tensor& input) = 0;
+  // What stands in the parentheses of the printed form, before the children.
+  virtual std::string extra_repr() const { return {}; }
+  // Draws the module's own parameters anew (null: from the default generator) and resets its buffers.
+  virtual void reset_parameters(GeneratorImpl*) {}
+
+  const std::string& type_name() const { return type_name_; }
+  bool training() const { return training_; }
+  const std::vector<Parameter>& own_parameters() const { return parameters_; }
+  const std::vector<Buffer>& own_buffers() const { return buffers_; }
+  const std::vector<Child>& children() const { return children_; }
+
+  // Names must be unique in the module, not empty, and without dots. A parameter must be a floating-point leaf; it is made to
+  // require gradients. An undefined tensor registers the name for none.
+  void register_parameter(const std::string& name, const Tensor& tensor);
+  void register_buffer(const std::string& name, const Tensor& tensor, bool persistent = true);
+  void register_child(const std::string& name, ModulePtr child);
+  // Replaces a tensor by one of the same shape and dtype ("0.weight"; tied weights).
+  void set_parameter(const std::string& path, const Tensor& tensor);
+
+  // Each throws kNotFound.
+  Tensor parameter(const std::string& path) const;
+  Tensor buffer(const std::string& path) const;
+  ModulePtr submodule(const std::string& path);
+
+  // Children before their parents, each module once, this one last.
+  void apply(const std::function<void(Module&)>& f);
+  void train(bool mode);
+  // Names with dots, in the order of the state dict, each tensor once.
+  std::vector<Parameter> named_parameters() const;
+  std::vector<Parameter> named_buffers() const;
+  std::vector<Tensor> parameters() const;
+  int64_t parameter_count(bool trainable_only) const;
+  void zero_grad(bool set_to_none);
+  void requires_grad(bool required);
+  // Converts floating-point parameters (with their gradients) and buffers in place; the tensors keep their identity.
+  void to(DType dtype);
+  // reset_parameters of every module of the tree.
+  void reset_all(GeneratorImpl* generator);
+
+  // Parameters and persistent buffers, without history, on the module's own memory.
+  StateDictPtr state_dict() const;
+  // The differences that make a strict load fail, as text; empty when there are none.
+  std::string compare(const StateDict& dict, bool strict) const;
+  // Copies values (converting dtypes). Throws with all differences in one message and then changes nothing. Not strict: missing
+  // and unexpected names are passed over, wrong shapes are not.
+  void load_state_dict(const StateDict& dict, bool strict);
+
+  std::string to_string() const;
+
+ protected:
+  const Tensor& param(size_t i) const { return parameters_[i].tensor; }
+  const Tensor& buf(size_t i) const { return buffers_[i].tensor; }
+
+ private:
+  void check_new_name(const std::string& name, const char* what) const;
+  std::vector<StateDict::Entry> state_entries() const;
+
+  std::string type_name_;
+  bool training_ = true;
+  std::vector<Parameter> parameters_;
+  std::vector<Buffer> buffers_;
+  std::vector<Child> children_;
+};
+
+// The deepest nesting of modules.
+constexpr int kMaxModuleDepth = 1000;
+
+}  // namespace trt::nn
