@@ -119,7 +119,7 @@ HWY_NOINLINE V hypot(D d, V a, V b) {
   return libm::hypot(d, a, b);
 }
 
-// The next three: lane by lane in double.
+// The next four: lane by lane in double.
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V erfinv(D d, V x) {
   using T = hn::TFromD<D>;
@@ -131,6 +131,12 @@ HWY_NOINLINE V digamma(D d, V x) {
   using T = hn::TFromD<D>;
   return per_lane(
       d, [](T v) { return static_cast<T>(libm::lane_digamma(v)); }, x);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_NOINLINE V trigamma(D d, V x) {
+  using T = hn::TFromD<D>;
+  return per_lane(
+      d, [](T v) { return static_cast<T>(libm::lane_trigamma(v)); }, x);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V lgamma(D d, V x) {
@@ -147,6 +153,11 @@ HWY_NOINLINE V pow(D d, V a, V b) {
         d, [](int64_t x, int64_t e) { return libm::lane_ipow(x, e); }, a, b);
   } else {
 #if TRT_PRIM_VECTOR
+    // Squares and the like come as a constant exponent; the products are within 1 ULP of the correctly rounded power.
+    if (hn::AllTrue(d, hn::Eq(b, constant(d, 2)))) return hn::Mul(a, a);
+    if (hn::AllTrue(d, hn::Eq(b, constant(d, 3)))) return hn::Mul(hn::Mul(a, a), a);
+    if (hn::AllTrue(d, hn::Eq(b, constant(d, 1)))) return a;
+    if (hn::AllTrue(d, hn::Eq(b, constant(d, -1)))) return hn::Div(constant(d, 1), a);
     if constexpr (kIsFloat<D>) {
       const V one = constant(d, 1), zero = hn::Zero(d), half = constant(d, 0.5), abs_a = hn::Abs(a);
       V r = via_double(

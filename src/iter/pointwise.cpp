@@ -53,6 +53,7 @@ Types infer_types(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<S
   }
   if ((op.promotion == Promotion::IntToFloat || op.promotion == Promotion::IntToFloatCompare) && !is_floating(common))
     common = thread_state.default_dtype;
+  if (op.promotion == Promotion::BoolToInt && common == DType::Bool) common = DType::Int64;
   const uint8_t kind = is_floating(common) ? kTakesFloat : common == DType::Bool ? kTakesBool : kTakesInt;
   if (!(op.kinds & kind)) throw_dtype(op, common, in);
   const bool compare = op.promotion == Promotion::Compare || op.promotion == Promotion::IntToFloatCompare;
@@ -118,7 +119,7 @@ void fill_scalars(const PointwiseOp& op, ArrayRef<Scalar> scalars, DType compute
     if (compute == DType::Float32) out[i].f = static_cast<float>(scalars[i].to_double());
     else if (compute == DType::Float64) out[i].d = scalars[i].to_double();
     else {
-      TRT_CHECK(!scalars[i].is_double(), op.name, ": a floating-point argument (", scalars[i], ") with integer tensors");
+      TRT_CHECK(!scalars[i].is_double() || op.truncate_scalars, op.name, ": a floating-point argument (", scalars[i], ") with integer tensors");
       out[i].i = scalars[i].to_int();
     }
   }

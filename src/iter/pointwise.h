@@ -22,6 +22,7 @@ enum class Promotion : uint8_t {
   Compare,     // compute in the promoted dtype, return bool
   IntToFloatCompare,  // as IntToFloat, return bool
   FirstInput,  // compute in and return the dtype of the first input, whatever the others are
+  BoolToInt,   // as Default, but bool becomes int64
   SkipFirst,   // the first input is a condition: converted to the compute type, no part in promotion (where)
 };
 
@@ -36,6 +37,7 @@ struct PointwiseOp {
   uint8_t kinds;
   bool promote_scalars;  // Scalar arguments take part in promotion as numbers
   bool keeps_float;      // operands of one floating dtype give that dtype, whatever the scalars are
+  bool truncate_scalars; // with integer tensors a floating-point scalar argument is truncated (else it is an error)
   // Registered by each backend: [float, double, int64]; bool has a slot of its own where its expression differs.
   std::atomic<PointwiseFn> cpu[4] = {};
 };

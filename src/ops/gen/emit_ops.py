@@ -140,6 +140,11 @@ def _backend_functions(op):
                         f'  check_inplace_result({self_name}, spec, "{op.name}_");\n'
                         f"  if (!{self_name}.is_meta()) native::{op.ident}({names}, {self_name});\n"
                         f"  {self_name}.impl()->storage()->bump_version();\n  return {self_name};\n")
+            elif op.kind == "composite":
+                # Recorded: the graph of the result continues in self.
+                body = (f"  const Tensor result = op::{s.name}({names});\n"
+                        f'  check_inplace_result({self_name}, TensorSpec(result.sizes(), result.dtype(), result.device()), "{op.name}_");\n'
+                        f"  return op::copy_({self_name}, result);\n")
             else:
                 body = f'  store_inplace({self_name}, op::{s.name}({names}), "{op.name}_");\n  return {self_name};\n'
             keys = {"CPU": fn, "Meta": fn} if op.kind != "composite" else {"*": fn}
@@ -176,7 +181,7 @@ def _tensor_list(s):
 
 def _promotion(p):
     return {"default": "Default", "int_to_float": "IntToFloat", "compare": "Compare", "int_to_float_compare": "IntToFloatCompare",
-            "first_input": "FirstInput", "skip_first": "SkipFirst"}[p]
+            "first_input": "FirstInput", "skip_first": "SkipFirst", "bool_to_int": "BoolToInt"}[p]
 
 
 def source(group, ops, all_groups):
@@ -192,8 +197,8 @@ def source(group, ops, all_groups):
             inputs, scalars = _pointwise_inputs(op)
             kinds = " | ".join({"float": "kTakesFloat", "int": "kTakesInt", "bool": "kTakesBool"}[k] for k in op.spec["kinds"].split())
             promote_scalars = "true" if op.spec.get("promote_scalars") else "false"
-            keeps = op.spec["promote"] in ("default", "int_to_float", "first_input") and "float" in op.spec["kinds"] and not op.spec.get("promote_scalars")
-            out.append(f'constinit PointwiseOp {op.ident}{{"{op.schema.name}", {len(inputs)}, {len(scalars)}, Promotion::{_promotion(op.spec["promote"])}, {kinds}, {promote_scalars}, {"true" if keeps else "false"}}};\n')
+            keeps = op.spec["promote"] in ("default", "int_to_float", "first_input", "bool_to_int") and "float" in op.spec["kinds"] and not op.spec.get("promote_scalars")
+            out.append(f'constinit PointwiseOp {op.ident}{{"{op.schema.name}", {len(inputs)}, {len(scalars)}, Promotion::{_promotion(op.spec["promote"])}, {kinds}, {promote_scalars}, {"true" if keeps else "false"}, {"true" if op.spec.get("truncate_scalars") else "false"}}};\n')
         out.append("}  // namespace pointwise_ops\n")
     out.append("\nnamespace {\n\n")
     registrations = []
