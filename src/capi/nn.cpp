@@ -29,10 +29,10 @@ class HostModule final : public nn::Module {
   HostData data_;
 };
 
-void give(nn::StateDictPtr dict, trt_state_dict** out) { *out = handle(dict.detach()); }
+void give(StateDictPtr dict, trt_state_dict** out) { *out = handle(dict.detach()); }
 
-nn::StateDictPtr to_dict(const std::vector<nn::Module::Parameter>& list) {
-  auto dict = make_intrusive<nn::StateDict>();
+StateDictPtr to_dict(const std::vector<nn::Module::Parameter>& list) {
+  auto dict = make_intrusive<StateDict>();
   for (const auto& p : list) dict->set(p.name, p.tensor);
   return dict;
 }
@@ -64,7 +64,7 @@ extern "C" {
 TRT_EXPORT trt_status* trt_state_dict_create(trt_state_dict** out) {
   return guard("trt_state_dict_create", [&] {
     require_out(out, "out");
-    give(make_intrusive<nn::StateDict>(), out);
+    give(make_intrusive<StateDict>(), out);
   });
 }
 TRT_EXPORT trt_state_dict* trt_state_dict_retain(trt_state_dict* dict) {
@@ -102,7 +102,7 @@ TRT_EXPORT trt_status* trt_state_dict_set(trt_state_dict* dict, const char* name
 }
 TRT_EXPORT trt_status* trt_state_dict_remove(trt_state_dict* dict, const char* name) {
   return guard("trt_state_dict_remove", [&] {
-    nn::StateDict& d = checked(dict);
+    StateDict& d = checked(dict);
     const std::string key = name_of(name);
     TRT_CHECK_CODE(d.remove(key), Code::kNotFound, "state dict: there is no entry '", key, "'");
   });

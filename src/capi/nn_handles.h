@@ -16,15 +16,15 @@
 namespace trt::capi {
 
 inline trt_module* handle(nn::Module* m) { return reinterpret_cast<trt_module*>(m); }
-inline trt_state_dict* handle(nn::StateDict* d) { return reinterpret_cast<trt_state_dict*>(d); }
+inline trt_state_dict* handle(StateDict* d) { return reinterpret_cast<trt_state_dict*>(d); }
 
 inline nn::Module& checked(const trt_module* m, const char* name = "module") {
   if (!m) throw_null_argument(name);
   return *reinterpret_cast<nn::Module*>(const_cast<trt_module*>(m));
 }
-inline nn::StateDict& checked(const trt_state_dict* d, const char* name = "dict") {
+inline StateDict& checked(const trt_state_dict* d, const char* name = "dict") {
   if (!d) throw_null_argument(name);
-  return *reinterpret_cast<nn::StateDict*>(const_cast<trt_state_dict*>(d));
+  return *reinterpret_cast<StateDict*>(const_cast<trt_state_dict*>(d));
 }
 inline Tensor checked(const trt_tensor* t, const char* name) {
   if (!t) throw_null_argument(name);

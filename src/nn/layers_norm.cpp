@@ -1,9 +1,9 @@
 // Normalizations: BatchNorm1d, BatchNorm2d, LayerNorm, GroupNorm.
+#include "base/repr.h"
 #include "core/modes.h"
 #include "gen/all_ops.h"
 #include "nn/init.h"
 #include "nn/layers.h"
-#include "nn/repr.h"
 
 namespace trt::nn {
 

@@ -1,7 +1,7 @@
 // Modules without parameters: activations, dropout, pooling, changes of shape.
+#include "base/repr.h"
 #include "gen/all_ops.h"
 #include "nn/layers.h"
-#include "nn/repr.h"
 
 namespace trt::nn {
 

@@ -1,11 +1,11 @@
 // Sequential, and the modules with a weight matrix: Linear, convolutions, Embedding.
 #include <cmath>
 
+#include "base/repr.h"
 #include "core/modes.h"
 #include "gen/all_ops.h"
 #include "nn/init.h"
 #include "nn/layers.h"
-#include "nn/repr.h"
 
 namespace trt::nn {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/generator.h"
-#include "nn/state_dict.h"
+#include "core/state_dict.h"
 
 namespace trt::nn {
 

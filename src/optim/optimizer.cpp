@@ -4,9 +4,9 @@
 #include <unordered_set>
 
 #include "autograd/meta.h"
+#include "base/repr.h"
 #include "core/modes.h"
 #include "iter/copy.h"
-#include "nn/repr.h"
 
 namespace trt::optim {
 
@@ -235,10 +235,10 @@ void Optimizer::load_state_dict(const StateDict& dict) {
       const std::string name = prefix + spec.name;
       const Tensor* value = find(name);
       TRT_CHECK(value, type_name(), ".load_state_dict: '", name, "' is missing; is it the state of another optimizer, or are there fewer groups?");
-      set_checked(g.options, spec.name, nn::number_of(*value, name));
+      set_checked(g.options, spec.name, number_of(*value, name));
     }
     check_options(g.options);
-    if (const Tensor* value = find(prefix + "initial_lr")) g.initial_lr = nn::number_of(*value, prefix + "initial_lr");
+    if (const Tensor* value = find(prefix + "initial_lr")) g.initial_lr = number_of(*value, prefix + "initial_lr");
     const Tensor* params = find(prefix + "params");
     TRT_CHECK(params && params->numel() == static_cast<int64_t>(g.params.size()), type_name(), ".load_state_dict: group ", i, " has ", g.params.size(),
               " parameters, the state dict ", params ? params->numel() : 0);
@@ -247,7 +247,7 @@ void Optimizer::load_state_dict(const StateDict& dict) {
       ParameterState& state = g.states[p];
       const Tensor* step = counts_steps() ? find(state_prefix + "step") : nullptr;
       if (step) {
-        const double steps = nn::number_of(*step, state_prefix + "step");
+        const double steps = number_of(*step, state_prefix + "step");
         TRT_CHECK(steps >= 0 && steps < 9e15 && steps == static_cast<double>(static_cast<int64_t>(steps)), type_name(), ".load_state_dict: '", state_prefix,
                   "step' must be a count, got ", steps);
         state.step = static_cast<int64_t>(steps);
@@ -280,7 +280,7 @@ std::string Optimizer::to_string() const {
     const auto all = specs();
     for (size_t o = 0; o < all.size(); ++o) {
       const double v = groups_[i].options[o];
-      s += str_cat("    ", all[o].name, ": ", all[o].is_bool ? std::string(nn::python_bool(v != 0)) : nn::python_float(v), "\n");
+      s += str_cat("    ", all[o].name, ": ", all[o].is_bool ? std::string(python_bool(v != 0)) : python_float(v), "\n");
     }
   }
   return s + ")";

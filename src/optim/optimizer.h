@@ -17,12 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "nn/state_dict.h"
+#include "core/state_dict.h"
 
 namespace trt::optim {
 
-using nn::StateDict;
-using nn::StateDictPtr;
 
 struct OptionSpec {
   const char* name;

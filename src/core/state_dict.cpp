@@ -1,6 +1,6 @@
-#include "nn/state_dict.h"
+#include "core/state_dict.h"
 
-namespace trt::nn {
+namespace trt {
 
 const Tensor* StateDict::find(const std::string& name) const {
   const auto at = index_.find(name);
@@ -51,4 +51,4 @@ double number_of(const Tensor& t, const std::string& name) {
 
 double StateDict::number(const std::string& name) const { return number_of(at(name), name); }
 
-}  // namespace trt::nn
+}  // namespace trt

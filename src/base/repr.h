@@ -5,7 +5,7 @@
 
 #include "base/array_ref.h"
 
-namespace trt::nn {
+namespace trt {
 
 // The shortest decimal that reads back the same, in Python's form: "0.1", "1.0", "1e-05", "inf".
 std::string python_float(double value);
@@ -15,4 +15,4 @@ std::string python_tuple(IntArrayRef values);
 // "2" when all values are equal, else "(2, 3)".
 std::string number_or_tuple(IntArrayRef values);
 
-}  // namespace trt::nn
+}  // namespace trt

@@ -1,9 +1,9 @@
-#include "nn/repr.h"
+#include "base/repr.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace trt::nn {
+namespace trt {
 
 std::string python_float(double value) {
   if (std::isnan(value)) return "nan";
@@ -33,4 +33,4 @@ std::string number_or_tuple(IntArrayRef values) {
   return same ? str_cat(values[0]) : python_tuple(values);
 }
 
-}  // namespace trt::nn
+}  // namespace trt

@@ -11,7 +11,7 @@
 #include "base/intrusive_ptr.h"
 #include "core/tensor.h"
 
-namespace trt::nn {
+namespace trt {
 
 class StateDict final : public RefCounted<StateDict> {
  public:
@@ -47,4 +47,4 @@ using StateDictPtr = intrusive_ptr<StateDict>;
 // The number in a one-element CPU tensor; throws kInvalidArgument naming `name`.
 double number_of(const Tensor& t, const std::string& name);
 
-}  // namespace trt::nn
+}  // namespace trt
