@@ -1,7 +1,8 @@
 // Matrix products: mm, bmm, mv, dot, addmm, baddbmm, linear.
 //
 // Float and double go to BLAS, with transposed operands passed as they lie in memory. The 16-bit floats are converted to
-// float and back, the integers to int64 (whose low bits are the result in their own width).
+// float and back, the integers to int64 (whose low bits are the result in their own width). Fractions among alpha and beta
+// are cut off for integers.
 #include "gen/linalg_native.h"
 #include "iter/copy.h"
 #include "kernels/cpu/convert.h"
@@ -18,11 +19,6 @@ void check_same_dtype(const Tensor& a, const Tensor& b, const char* op) {
   TRT_CHECK(a.dtype() == b.dtype(), op, ": operands must have the same dtype, got ", a, " and ", b);
   TRT_CHECK(a.device() == b.device(), op, ": operands must be on the same device, got ", a, " and ", b);
   TRT_CHECK_CODE(a.dtype() != DType::Bool, Code::kNotSupported, op, ": not supported for dtype bool");
-}
-
-// A factor for a tensor of dtype t: a fraction has no meaning for integers.
-void check_factor(const Scalar& s, DType t, const char* op, const char* name) {
-  TRT_CHECK(is_floating(t) || !s.is_double(), op, ": ", name, " must be an integer for tensors of dtype ", t, ", got ", s);
 }
 
 void check_expandable(const Tensor& self, IntArrayRef sizes, const char* op) {
@@ -113,11 +109,9 @@ TensorSpec product_spec(const Tensor& a, const Tensor& b, size_t rank, const cha
   return TensorSpec(sizes, a.dtype(), a.device());
 }
 
-TensorSpec add_product_spec(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha, size_t rank, const char* op) {
+TensorSpec add_product_spec(const Tensor& self, const Tensor& a, const Tensor& b, size_t rank, const char* op) {
   TensorSpec spec = product_spec(a, b, rank, op);
   check_same_dtype(self, a, op);
-  check_factor(alpha, spec.dtype, op, "alpha");
-  check_factor(beta, spec.dtype, op, "beta");
   check_expandable(self, spec.sizes, op);
   return spec;
 }
@@ -143,12 +137,12 @@ TensorSpec dot(const Tensor& self, const Tensor& tensor) {
   return TensorSpec({}, self.dtype(), self.device());
 }
 
-TensorSpec addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
-  return add_product_spec(self, mat1, mat2, beta, alpha, 2, "addmm");
+TensorSpec addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar&, const Scalar&) {
+  return add_product_spec(self, mat1, mat2, 2, "addmm");
 }
 
-TensorSpec baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) {
-  return add_product_spec(self, batch1, batch2, beta, alpha, 3, "baddbmm");
+TensorSpec baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar&, const Scalar&) {
+  return add_product_spec(self, batch1, batch2, 3, "baddbmm");
 }
 
 TensorSpec linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {

@@ -8,9 +8,9 @@ namespace trt::composite {
 namespace {
 
 // beta * self + alpha * product, where self must broadcast to the product and is left out when beta is 0.
-Tensor add_scaled(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha, const char* op) {
+Tensor add_scaled(const Tensor& self, const Tensor& product, const Scalar& beta_given, const Scalar& alpha_given, const char* op) {
   const DType dtype = product.dtype();
-  TRT_CHECK(is_floating(dtype) || (!alpha.is_double() && !beta.is_double()), op, ": beta and alpha must be integers for tensors of dtype ", dtype);
+  const Scalar beta = is_floating(dtype) ? beta_given : Scalar(beta_given.to_int()), alpha = is_floating(dtype) ? alpha_given : Scalar(alpha_given.to_int());
   TRT_CHECK(self.dtype() == dtype, op, ": self must have the dtype of the product, got ", self, " and ", product);
   const Tensor base = op::expand(self, product.sizes());
   if (dtype == DType::Bool) {
@@ -57,6 +57,7 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Sca
 }
 
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta, const Scalar& alpha) {
+  TRT_CHECK(is_floating(vec1.dtype()) || (!alpha.is_double() && !beta.is_double()), "addr: beta and alpha must be integers for tensors of dtype ", vec1.dtype());
   return add_scaled(self, op::outer(vec1, vec2), beta, alpha, "addr");
 }
 

@@ -62,33 +62,42 @@ void check_operands(const Tensor& a, const Tensor& b, const char* op) {
   TRT_CHECK(a.device() == b.device(), op, ": operands must be on the same device, got ", a, " and ", b);
 }
 
-// Wrapping arithmetic on int64, whose low bits are the result in every narrower integer type.
-void conv2d_int(const cpu::Conv2dShape& s, const int64_t* x, const int64_t* w, const int64_t* bias, int64_t* y) {
+// Calls f(image index, kernel index, output index) for every product of a convolution, group by group; for the integer
+// kernels, whose wrapping arithmetic on uint64 has the result of every narrower type in its low bits. Images are
+// independent of each other.
+template <typename F>
+void for_each_product(const cpu::Conv2dShape& s, F&& f) {
   const int64_t cg = s.c / s.groups, og = s.o / s.groups;
-  parallel_for(0, s.n * s.o, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      const int64_t n = plane / s.o, o = plane % s.o, first = o / og * cg;
-      int64_t* out = y + plane * s.oh * s.ow;
-      for (int64_t r = 0; r < s.oh; ++r) {
-        for (int64_t q = 0; q < s.ow; ++q) {
-          uint64_t sum = bias ? static_cast<uint64_t>(bias[o]) : 0;
-          for (int64_t c = 0; c < cg; ++c) {
-            for (int64_t i = 0; i < s.kh; ++i) {
-              const int64_t h = r * s.stride_h - s.pad_h + i * s.dil_h;
-              if (h < 0 || h >= s.h) continue;
-              for (int64_t j = 0; j < s.kw; ++j) {
-                const int64_t v = q * s.stride_w - s.pad_w + j * s.dil_w;
-                if (v < 0 || v >= s.w) continue;
-                sum += static_cast<uint64_t>(x[((n * s.c + first + c) * s.h + h) * s.w + v]) * static_cast<uint64_t>(w[((o * cg + c) * s.kh + i) * s.kw + j]);
+  parallel_for(0, s.n, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n)
+      for (int64_t o = 0; o < s.o; ++o)
+        for (int64_t r = 0; r < s.oh; ++r)
+          for (int64_t q = 0; q < s.ow; ++q)
+            for (int64_t c = 0; c < cg; ++c)
+              for (int64_t i = 0; i < s.kh; ++i) {
+                const int64_t h = r * s.stride_h - s.pad_h + i * s.dil_h;
+                if (h < 0 || h >= s.h) continue;
+                for (int64_t j = 0; j < s.kw; ++j) {
+                  const int64_t v = q * s.stride_w - s.pad_w + j * s.dil_w;
+                  if (v < 0 || v >= s.w) continue;
+                  f(((n * s.c + o / og * cg + c) * s.h + h) * s.w + v, ((o * cg + c) * s.kh + i) * s.kw + j, ((n * s.o + o) * s.oh + r) * s.ow + q);
+                }
               }
-            }
-          }
-          out[r * s.ow + q] = static_cast<int64_t>(sum);
-        }
-      }
-    }
   });
 }
+
+void conv2d_int(const cpu::Conv2dShape& s, const uint64_t* x, const uint64_t* w, const uint64_t* bias, uint64_t* y) {
+  const int64_t plane = s.oh * s.ow;
+  for (int64_t i = 0; i < s.n * s.o; ++i) std::fill_n(y + i * plane, plane, bias ? bias[i % s.o] : 0);
+  for_each_product(s, [&](int64_t xi, int64_t wi, int64_t yi) { y[yi] += x[xi] * w[wi]; });
+}
+
+void conv2d_int_backward_input(const cpu::Conv2dShape& s, const uint64_t* gy, const uint64_t* w, uint64_t* gx) {
+  std::fill_n(gx, s.n * s.c * s.h * s.w, 0);
+  for_each_product(s, [&](int64_t xi, int64_t wi, int64_t yi) { gx[xi] += gy[yi] * w[wi]; });
+}
+
+DType conv_dtype(DType t) { return is_integral(t, true) ? DType::Int64 : compute_dtype(t); }
 
 }  // namespace
 
@@ -108,6 +117,7 @@ TensorSpec conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
 TensorSpec conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef input_size, IntArrayRef stride, IntArrayRef padding,
                                  IntArrayRef dilation, int64_t groups) {
   check_operands(grad_output, weight, "conv2d_backward_input");
+  TRT_CHECK_CODE(grad_output.dtype() != DType::Bool, Code::kNotSupported, "conv2d_backward_input: not supported for dtype bool");
   const cpu::Conv2dShape s = conv_shape(input_size, weight.sizes(), {stride, padding, dilation, groups}, "conv2d_backward_input");
   TRT_CHECK(grad_output.sizes() == IntArrayRef(output_sizes(s, input_size.size())), "conv2d_backward_input: gradient ", grad_output,
             " does not fit the output's shape ", output_sizes(s, input_size.size()));
@@ -131,11 +141,11 @@ void conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntAr
             Tensor& out) {
   if (out.numel() == 0) return;
   const cpu::Conv2dShape s = conv_shape(input.sizes(), weight.sizes(), {stride, padding, dilation, groups}, "conv2d");
-  const DType dtype = is_integral(out.dtype(), true) ? DType::Int64 : compute_dtype(out.dtype());
+  const DType dtype = conv_dtype(out.dtype());
   const Tensor x = contiguous_tensor(input, dtype), w = contiguous_tensor(weight, dtype), b = optional_contiguous(bias, dtype);
   Computed y(out, dtype);
   if (dtype == DType::Int64) {
-    conv2d_int(s, x.data_ptr<int64_t>(), w.data_ptr<int64_t>(), optional_data<int64_t>(b), y.data<int64_t>());
+    conv2d_int(s, x.data_ptr<uint64_t>(), w.data_ptr<uint64_t>(), optional_data<uint64_t>(b), y.data<uint64_t>());
   } else {
     dispatch_float(dtype, "conv2d", [&]<typename T>() {
       cpu::conv2d_forward(s, x.data_ptr<T>(), w.data_ptr<T>(), optional_data<T>(b), y.data<T>());
@@ -148,11 +158,13 @@ void conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntA
                            int64_t groups, Tensor& out) {
   if (out.numel() == 0) return;
   const cpu::Conv2dShape s = conv_shape(input_size, weight.sizes(), {stride, padding, dilation, groups}, "conv2d_backward_input");
-  const DType dtype = compute_dtype(out.dtype());
+  const DType dtype = conv_dtype(out.dtype());
   const Tensor gy = contiguous_tensor(grad_output, dtype), w = contiguous_tensor(weight, dtype);
   Computed gx(out, dtype);
-  dispatch_float(dtype, "conv2d_backward_input",
-                 [&]<typename T>() { cpu::conv2d_backward_input(s, gy.data_ptr<T>(), w.data_ptr<T>(), gx.data<T>()); });
+  if (dtype == DType::Int64) conv2d_int_backward_input(s, gy.data_ptr<uint64_t>(), w.data_ptr<uint64_t>(), gx.data<uint64_t>());
+  else
+    dispatch_float(dtype, "conv2d_backward_input",
+                   [&]<typename T>() { cpu::conv2d_backward_input(s, gy.data_ptr<T>(), w.data_ptr<T>(), gx.data<T>()); });
   gx.finish();
 }
 

@@ -10,7 +10,9 @@ namespace trt {
 namespace {
 
 struct PoolArgs {
-  IntArrayRef kernel, stride, padding, dilation;
+  IntArrayRef kernel;
+  std::optional<IntArrayRef> stride;  // none or empty: the kernel's size
+  IntArrayRef padding, dilation;
   bool ceil_mode;
 };
 
@@ -37,10 +39,10 @@ int64_t pooled_extent(int64_t in, int64_t kernel, int64_t stride, int64_t paddin
 
 cpu::Pool2d pool_geometry(IntArrayRef input, const PoolArgs& a, const char* op) {
   check_pool_input(input, op);
-  const Pair k = pair_of(a.kernel, op, "kernel_size"), s = a.stride.empty() ? k : pair_of(a.stride, op, "stride"), p = pair_of(a.padding, op, "padding"),
+  const Pair k = pair_of(a.kernel, op, "kernel_size"), s = a.stride && !a.stride->empty() ? pair_of(*a.stride, op, "stride") : k, p = pair_of(a.padding, op, "padding"),
              d = pair_of(a.dilation, op, "dilation");
   TRT_CHECK(k.h > 0 && k.w > 0, op, ": kernel_size must be positive, got ", a.kernel);
-  TRT_CHECK(s.h > 0 && s.w > 0, op, ": stride must be positive, got ", a.stride);
+  TRT_CHECK(s.h > 0 && s.w > 0, op, ": stride must be positive, got ", s.h, " and ", s.w);
   TRT_CHECK(d.h > 0 && d.w > 0, op, ": dilation must be positive, got ", a.dilation);
   TRT_CHECK(p.h >= 0 && p.w >= 0 && p.h <= k.h / 2 && p.w <= k.w / 2, op, ": padding must be between 0 and half the kernel, got padding ", a.padding,
             " for kernel_size ", a.kernel);
@@ -124,7 +126,7 @@ const IntArrayRef kNoDilation(&kOne, 1);
 
 namespace meta {
 
-std::array<TensorSpec, 2> max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+std::array<TensorSpec, 2> max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation,
                                                   bool ceil_mode) {
   check_floating(self.dtype(), "max_pool2d");
   const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d");
@@ -132,11 +134,11 @@ std::array<TensorSpec, 2> max_pool2d_with_indices(const Tensor& self, IntArrayRe
   return {TensorSpec(sizes, self.dtype(), self.device()), TensorSpec(sizes, DType::Int64, self.device())};
 }
 
-TensorSpec max_pool2d_values(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+TensorSpec max_pool2d_values(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   return max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0];
 }
 
-TensorSpec max_pool2d_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef input_size, IntArrayRef kernel_size, IntArrayRef stride,
+TensorSpec max_pool2d_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef input_size, IntArrayRef kernel_size, std::optional<IntArrayRef> stride,
                                IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   const cpu::Pool2d g = pool_geometry(input_size, {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d_backward");
   check_gradient(grad_output, with_plane(input_size, g.oh, g.ow), "max_pool2d_backward");
@@ -144,7 +146,7 @@ TensorSpec max_pool2d_backward(const Tensor& grad_output, const Tensor& indices,
   return TensorSpec(input_size, grad_output.dtype(), grad_output.device());
 }
 
-TensorSpec avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool,
+TensorSpec avg_pool2d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, bool ceil_mode, bool,
                       std::optional<int64_t> divisor_override) {
   TRT_CHECK_CODE(is_floating(self.dtype()) || self.dtype() == DType::Int64, Code::kNotSupported, "avg_pool2d: not supported for dtype ", self.dtype());
   check_divisor(divisor_override, "avg_pool2d");
@@ -152,7 +154,7 @@ TensorSpec avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef s
   return TensorSpec(with_plane(self.sizes(), g.oh, g.ow), self.dtype(), self.device());
 }
 
-TensorSpec avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
+TensorSpec avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding,
                                bool ceil_mode, bool, std::optional<int64_t> divisor_override) {
   check_divisor(divisor_override, "avg_pool2d_backward");
   const cpu::Pool2d g = pool_geometry(input_size, {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d_backward");
@@ -208,18 +210,18 @@ void on_planes(const Tensor& input, Tensor& out, const char* op, F&& f) {
 
 namespace native {
 
-void max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
+void max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
                              Tensor& output, Tensor& indices) {
   const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d");
   on_planes(self, output, "max_pool2d", [&](auto* x, auto* y, int64_t planes) { cpu::max_pool2d_forward(x, y, indices.data_ptr<int64_t>(), planes, g); });
 }
 
-void max_pool2d_values(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Tensor& out) {
+void max_pool2d_values(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Tensor& out) {
   const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d");
   on_planes(self, out, "max_pool2d", [&](auto* x, auto* y, int64_t planes) { cpu::max_pool2d_forward(x, y, nullptr, planes, g); });
 }
 
-void max_pool2d_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef input_size, IntArrayRef kernel_size, IntArrayRef stride,
+void max_pool2d_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef input_size, IntArrayRef kernel_size, std::optional<IntArrayRef> stride,
                          IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Tensor& out) {
   const cpu::Pool2d g = pool_geometry(input_size, {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d_backward");
   const Tensor at = contiguous_tensor(indices);
@@ -227,7 +229,7 @@ void max_pool2d_backward(const Tensor& grad_output, const Tensor& indices, IntAr
             [&](auto* gy, auto* gx, int64_t planes) { cpu::max_pool2d_backward(gy, at.data_ptr<int64_t>(), gx, planes, g); });
 }
 
-void avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad,
+void avg_pool2d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                 std::optional<int64_t> divisor_override, Tensor& out) {
   const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d");
   const int64_t divisor = divisor_override.value_or(0);
@@ -238,7 +240,7 @@ void avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
   on_planes(self, out, "avg_pool2d", [&](auto* x, auto* y, int64_t planes) { cpu::avg_pool2d_forward(x, y, planes, g, count_include_pad, divisor); });
 }
 
-void avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+void avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, bool ceil_mode,
                          bool count_include_pad, std::optional<int64_t> divisor_override, Tensor& out) {
   const cpu::Pool2d g = pool_geometry(input_size, {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d_backward");
   on_planes(grad_output, out, "avg_pool2d_backward", [&](auto* gy, auto* gx, int64_t planes) {
