@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each public header compiles alone as C11, C++11 and C++17, with all warnings as errors; two includes of it are one.
+"""Each public header compiles alone as C11, C++11 and C++17, with all warnings as errors; two includes of it are one; tensorrt.h has all.
 
   headers.py [CC [CXX]]     compilers, cc and c++ by default
 """
@@ -31,6 +31,12 @@ def main():
             if run.returncode:
                 failed += 1
                 print(f"{name} as {standard}:\n{run.stderr}")
+    with open(os.path.join(cheaders.INCLUDE, "tensorrt/tensorrt.h"), encoding="utf-8") as f:
+        whole = f.read()
+    for name in cheaders.public_headers():
+        if name != "tensorrt/tensorrt.h" and f'"{name}"' not in whole:
+            failed += 1
+            print(f"tensorrt.h does not include {name}")
     print(f"{len(names)} headers, {failed} failures")
     return 1 if failed else 0
 

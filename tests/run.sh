@@ -1,0 +1,85 @@
+#!/bin/bash
+# Installs what is missing, builds, and runs every test. The last line is "N passed, M failed, K skipped"; the exit status is 1 when M > 0.
+#
+#   tests/run.sh            everything in build/, warnings as errors
+#   tests/run.sh --quick    only tests that need less than a few seconds
+#   tests/run.sh --asan     the tests of code in build-asan/, with AddressSanitizer and UndefinedBehaviorSanitizer
+#   tests/run.sh --tsan     the tests that start threads in build-tsan/, with ThreadSanitizer
+#
+# For Debian 12 (as root when something is missing). JOBS sets the number of compilations and tests at a time.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(meson ninja-build gcc g++ binutils pkg-config python3 python3-yaml python3-numpy libhwy-dev libopenblas0-pthread nlohmann-json3-dev
+          zlib1g-dev libcmocka-dev dataset-fashion-mnist abigail-tools doxygen valgrind)
+mode=full
+for option in "$@"; do
+  case $option in
+    --quick) mode=quick ;;
+    --asan) mode=asan ;;
+    --tsan) mode=tsan ;;
+    *) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"; exit 2 ;;
+  esac
+done
+jobs=${JOBS:-$(nproc)}
+
+die() {
+  echo "$1"
+  [ -n "${2:-}" ] && tail -60 "$2"
+  echo "0 passed, 1 failed, 0 skipped"
+  exit 1
+}
+
+# What dpkg-query does not know, or knows as not installed.
+missing=$(comm -23 <(printf '%s\n' "${packages[@]}" | sort) \
+                   <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null | sed -n 's/^installed //p' | sort))
+if [ -n "$missing" ]; then
+  log=$(mktemp)
+  [ "$(id -u)" = 0 ] || die "these packages are missing, and only root can install them: $(echo $missing)"
+  echo "installing $(echo $missing)"
+  export DEBIAN_FRONTEND=noninteractive
+  # shellcheck disable=SC2086
+  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } >"$log" 2>&1 || die "installing failed" "$log"
+  rm -f "$log"
+fi
+
+# Debian's Meson runs with Debian's Python, whatever python3 is on PATH; so do the tests that are Python programs.
+meson() { /usr/bin/python3 /usr/bin/meson "$@"; }
+
+options=(-Dwerror=true -Dtests=true)
+selection=()
+case $mode in
+  full) build=build ;;
+  quick)
+    build=build
+    selection=(--suite unit --suite capi --suite golden --suite checks) ;;
+  asan)
+    build=build-asan
+    # Without optimization the instrumented vector code takes too long to run; without debug information reports have no lines.
+    options+=(-Db_sanitize=address,undefined -Doptimization=1 -Ddebug=true -Dexamples=false -Db_lundef=false)
+    # The C++ side reads enumerations that a C host may fill with any number, on purpose.
+    options+=("-Dcpp_args=-fno-sanitize=enum -fno-sanitize-recover=undefined -g1")
+    export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:allocator_may_return_null=1}
+    export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1} ;;
+  tsan)
+    build=build-tsan
+    options+=(-Db_sanitize=thread -Doptimization=1 -Ddebug=true -Dexamples=false -Db_lundef=false "-Dcpp_args=-g1")
+    selection=(--suite threads)
+    export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1} ;;
+esac
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if [ ! -f $build/build.ninja ]; then
+  rm -rf $build
+  meson setup $build "${options[@]}" >"$log" 2>&1 || die "configuring failed" "$log"
+elif ! grep -q '^werror = true' $build/meson-private/cmd_line.txt; then
+  meson configure $build "${options[@]}" >"$log" 2>&1 || die "configuring failed" "$log"
+fi
+echo "building in $build/"
+ninja -C $build -j"$jobs" >"$log" 2>&1 || die "building failed" "$log"
+
+# Leaves no result behind that a run which did not happen could be read from.
+rm -f $build/meson-logs/testlog.json
+meson test -C $build --no-rebuild --num-processes "$jobs" --print-errorlogs "${selection[@]}" | grep -v -e '^ninja: ' -e '^$' -e '^Full log'
+python3 tests/report.py $build/meson-logs/testlog.json
