@@ -1,0 +1,595 @@
+/* Modules, state dicts and initializers through the C API. */
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tensorrt/autograd.h"
+#include "tensorrt/nn.h"
+#include "tensorrt/ops.h"
+
+static void ok(trt_status* s) {
+  if (s) {
+    print_error("%s: %s\n", trt_code_name(trt_status_code(s)), trt_status_message(s));
+    trt_status_release(s);
+    fail();
+  }
+}
+
+/* Expects a failure with this code whose message contains `part`. */
+static void fails(trt_status* s, trt_code code, const char* part) {
+  assert_non_null(s);
+  if (trt_status_code(s) != code || !strstr(trt_status_message(s), part)) {
+    print_error("expected %s with \"%s\", got %s: %s\n", trt_code_name(code), part, trt_code_name(trt_status_code(s)), trt_status_message(s));
+    trt_status_release(s);
+    fail();
+  }
+  trt_status_release(s);
+}
+
+static trt_tensor* filled(const int64_t* sizes, size_t ndim, double value) {
+  trt_tensor* t;
+  ok(trt_full(sizes, ndim, trt_scalar_double(value), TRT_FLOAT32, NULL, &t));
+  return t;
+}
+
+static trt_tensor* random_tensor(int64_t a, int64_t b, int64_t c, int64_t d) {
+  const int64_t sizes[] = {a, b, c, d};
+  trt_tensor* t;
+  ok(trt_empty(sizes, 4, TRT_FLOAT32, NULL, &t));
+  ok(trt_init_normal(t, 0, 1, NULL));
+  return t;
+}
+
+static double first(const trt_tensor* t) {
+  trt_tensor* flat;
+  trt_tensor* one;
+  const int64_t all = -1;
+  double v;
+  ok(trt_reshape(t, &all, 1, &flat));
+  ok(trt_select(flat, 0, 0, &one));
+  ok(trt_tensor_item_double(one, &v));
+  trt_tensor_release(flat);
+  trt_tensor_release(one);
+  return v;
+}
+
+static trt_tensor* forward(trt_module* m, const trt_tensor* x) {
+  trt_tensor* y;
+  ok(trt_module_forward(m, x, &y));
+  return y;
+}
+
+static bool same_values(const trt_tensor* a, const trt_tensor* b) {
+  bool same;
+  ok(trt_equal(a, b, &same));
+  return same;
+}
+
+/* A sequence that takes over its modules. */
+static trt_module* sequence(trt_module** modules, size_t count) {
+  trt_module* m;
+  ok(trt_sequential_create(modules, count, &m));
+  for (size_t i = 0; i < count; ++i) trt_module_release(modules[i]);
+  return m;
+}
+
+/* conv, batch norm, relu, (pool, flatten), linear; images are 8 by 8. */
+static trt_module* network(void) {
+  trt_module *inner[2], *m[5];
+  trt_conv_options conv;
+  trt_conv_options_init(&conv);
+  conv.padding[0] = conv.padding[1] = 1;
+  conv.bias = false;
+  ok(trt_conv2d_create(1, 4, 3, 3, &conv, &m[0]));
+  ok(trt_batch_norm2d_create(4, NULL, &m[1]));
+  ok(trt_relu_create(&m[2]));
+  ok(trt_max_pool2d_create(2, 2, NULL, &inner[0]));
+  ok(trt_flatten_create(1, -1, &inner[1]));
+  m[3] = sequence(inner, 2);
+  ok(trt_linear_create(64, 10, NULL, &m[4]));
+  return sequence(m, 5);
+}
+
+static void test_tree(void** state) {
+  (void)state;
+  trt_module* m = network();
+  char* text;
+  ok(trt_module_to_string(m, &text));
+  assert_string_equal(text,
+                      "Sequential(\n"
+                      "  (0): Conv2d(1, 4, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)\n"
+                      "  (1): BatchNorm2d(4, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)\n"
+                      "  (2): ReLU()\n"
+                      "  (3): Sequential(\n"
+                      "    (0): MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)\n"
+                      "    (1): Flatten(start_dim=1, end_dim=-1)\n"
+                      "  )\n"
+                      "  (4): Linear(in_features=64, out_features=10, bias=True)\n"
+                      ")");
+  trt_string_release(text);
+  assert_int_equal(trt_module_parameter_count(m), 36 + 8 + 650);
+  assert_int_equal(trt_module_child_count(m), 5);
+  assert_string_equal(trt_module_child_name(m, 3), "3");
+  assert_string_equal(trt_module_type_name(trt_module_child(m, 2)), "ReLU");
+  assert_null(trt_module_child(m, 5));
+
+  trt_state_dict* d;
+  ok(trt_module_named_parameters(m, &d));
+  const char* names[] = {"0.weight", "1.weight", "1.bias", "4.weight", "4.bias"};
+  assert_int_equal(trt_state_dict_size(d), 5);
+  for (size_t i = 0; i < 5; ++i) assert_string_equal(trt_state_dict_name(d, i), names[i]);
+  trt_tensor* p;
+  ok(trt_state_dict_get(d, "4.bias", &p));
+  assert_true(trt_tensor_requires_grad(p));
+  trt_state_dict_release(d);
+  trt_tensor_release(p);
+
+  trt_module* pool;
+  ok(trt_module_submodule(m, "3.0", &pool));
+  assert_string_equal(trt_module_type_name(pool), "MaxPool2d");
+  fails(trt_module_submodule(m, "3.x", &pool), TRT_NOT_FOUND, "3.x");
+  fails(trt_module_parameter(m, "0.bias", &p), TRT_NOT_FOUND, "0.bias");
+  ok(trt_module_buffer(m, "1.running_var", &p));
+  assert_int_equal(trt_tensor_numel(p), 4);
+  trt_tensor_release(p);
+  trt_module_release(pool);
+
+  /* Tied and frozen parameters. */
+  ok(trt_module_parameter(m, "1.weight", &p));
+  ok(trt_module_set_parameter(m, "1.bias", p));
+  trt_tensor_release(p);
+  trt_tensor_list* list;
+  ok(trt_module_parameters(m, &list));
+  assert_int_equal(trt_tensor_list_size(list), 4);
+  trt_tensor_list_release(list);
+  assert_int_equal(trt_module_parameter_count(m), 36 + 4 + 650);
+  ok(trt_module_set_requires_grad(trt_module_child(m, 4), false));
+  assert_int_equal(trt_module_trainable_parameter_count(m), 36 + 4);
+  fails(trt_module_register_child(trt_module_child(m, 3), "top", m), TRT_INVALID_ARGUMENT, "part of itself");
+  fails(trt_module_register_child(m, "0", trt_module_child(m, 3)), TRT_INVALID_ARGUMENT, "already");
+  fails(trt_module_register_child(m, "a.b", trt_module_child(m, 3)), TRT_INVALID_ARGUMENT, "dot");
+  trt_module_release(m);
+}
+
+static void test_modes(void** state) {
+  (void)state;
+  trt_module* m = network();
+  trt_tensor *x = random_tensor(5, 1, 8, 8), *tracked, *mean;
+  assert_true(trt_module_is_training(m));
+  ok(trt_module_buffer(m, "1.num_batches_tracked", &tracked));
+  ok(trt_module_buffer(m, "1.running_mean", &mean));
+  assert_int_equal(trt_tensor_dtype(tracked), TRT_INT64);
+  trt_tensor* y = forward(m, x);
+  assert_int_equal(trt_tensor_sizes(y)[1], 10);
+  trt_tensor_release(y);
+  assert_true(first(tracked) == 1);
+  assert_true(first(mean) != 0);
+  ok(trt_module_train(m, false));
+  assert_false(trt_module_is_training(trt_module_child(trt_module_child(m, 3), 0)));
+  trt_tensor *a = forward(m, x), *b = forward(m, x);
+  assert_true(same_values(a, b));
+  assert_true(first(tracked) == 1);
+  trt_tensor_release(a);
+  trt_tensor_release(b);
+  /* A failing forward in training mode counts nothing. */
+  ok(trt_module_train(m, true));
+  trt_tensor* wrong = random_tensor(1, 4, 1, 1);
+  fails(trt_module_forward(trt_module_child(m, 1), wrong, &y), TRT_INVALID_ARGUMENT, "batch_norm");
+  assert_true(first(tracked) == 1);
+  trt_tensor_release(wrong);
+
+  /* Gradients. */
+  y = forward(m, x);
+  trt_tensor *sum, *w, *g;
+  ok(trt_sum(y, NULL, 0, false, TRT_DTYPE_NONE, &sum));
+  ok(trt_tensor_backward(sum));
+  ok(trt_module_parameter(m, "0.weight", &w));
+  ok(trt_tensor_grad(w, &g));
+  assert_non_null(g);
+  trt_tensor_release(g);
+  ok(trt_module_zero_grad(m, false));
+  ok(trt_tensor_grad(w, &g));
+  assert_true(first(g) == 0);
+  trt_tensor_release(g);
+  ok(trt_module_zero_grad(m, true));
+  ok(trt_tensor_grad(w, &g));
+  assert_null(g);
+  trt_tensor_release(y);
+  trt_tensor_release(sum);
+
+  /* In another dtype: the same tensor object. */
+  ok(trt_module_to_dtype(m, TRT_FLOAT64));
+  assert_int_equal(trt_tensor_dtype(w), TRT_FLOAT64);
+  assert_int_equal(trt_tensor_dtype(tracked), TRT_INT64);
+  trt_tensor* x64;
+  ok(trt_to(x, TRT_FLOAT64, &x64));
+  y = forward(m, x64);
+  assert_int_equal(trt_tensor_dtype(y), TRT_FLOAT64);
+  fails(trt_module_to_dtype(m, TRT_INT32), TRT_INVALID_ARGUMENT, "floating");
+  trt_tensor_release(y);
+  trt_tensor_release(x64);
+  trt_tensor_release(w);
+  trt_tensor_release(x);
+  trt_tensor_release(tracked);
+  trt_tensor_release(mean);
+  trt_module_release(m);
+}
+
+static void test_state_dict(void** state) {
+  (void)state;
+  trt_module *m = network(), *n = network();
+  trt_tensor* x = random_tensor(3, 1, 8, 8);
+  trt_tensor_release(forward(m, x)); /* moves the running statistics */
+  ok(trt_module_train(m, false));
+  ok(trt_module_train(n, false));
+  trt_tensor *a = forward(m, x), *b = forward(n, x);
+  assert_false(same_values(a, b));
+  trt_tensor_release(b);
+  trt_state_dict* d;
+  ok(trt_module_state_dict(m, &d));
+  const char* names[] = {"0.weight", "1.weight", "1.bias", "1.running_mean", "1.running_var", "1.num_batches_tracked", "4.weight", "4.bias"};
+  assert_int_equal(trt_state_dict_size(d), 8);
+  for (size_t i = 0; i < 8; ++i) assert_string_equal(trt_state_dict_name(d, i), names[i]);
+  ok(trt_module_load_state_dict(n, d, true));
+  b = forward(n, x);
+  assert_true(same_values(a, b));
+  char* text;
+  ok(trt_module_compare_state_dict(n, d, &text));
+  assert_null(text);
+
+  /* All that does not fit is told at once, and nothing changes. */
+  const int64_t sizes[] = {4, 4};
+  trt_tensor* other = filled(sizes, 2, 7);
+  ok(trt_state_dict_remove(d, "0.weight"));
+  ok(trt_state_dict_remove(d, "1.bias"));
+  ok(trt_state_dict_set(d, "extra", other));
+  ok(trt_state_dict_set(d, "4.bias", other));
+  assert_true(trt_state_dict_contains(d, "4.weight"));
+  trt_tensor* ones = filled(NULL, 0, 1);
+  trt_tensor* w;
+  ok(trt_module_parameter(m, "1.weight", &w));
+  trt_tensor* two = filled(trt_tensor_sizes(w), 1, 2);
+  ok(trt_state_dict_set(d, "1.weight", two));
+  trt_status* s = trt_module_load_state_dict(n, d, true);
+  assert_non_null(s);
+  assert_int_equal(trt_status_code(s), TRT_INVALID_ARGUMENT);
+  const char* message = trt_status_message(s);
+  assert_non_null(strstr(message, "missing: 0.weight, 1.bias"));
+  assert_non_null(strstr(message, "unexpected: extra"));
+  assert_non_null(strstr(message, "4.bias is [4, 4] in the state dict and [10] in the module"));
+  trt_status_release(s);
+  fails(trt_module_load_state_dict(n, d, false), TRT_INVALID_ARGUMENT, "4.bias");
+  trt_tensor* c = forward(n, x);
+  assert_true(same_values(b, c));
+  trt_tensor_release(c);
+  ok(trt_state_dict_remove(d, "4.bias"));
+  ok(trt_module_load_state_dict(n, d, false)); /* other names are passed over */
+  trt_tensor* loaded;
+  ok(trt_module_parameter(n, "1.weight", &loaded));
+  assert_true(first(loaded) == 2);
+  assert_true(trt_tensor_requires_grad(loaded));
+  trt_tensor_release(loaded);
+
+  /* Two entries swapped over the module's own memory. */
+  trt_state_dict* swapped;
+  ok(trt_module_state_dict(n, &swapped));
+  trt_tensor *t1, *t2;
+  ok(trt_state_dict_get(swapped, "1.weight", &t1));
+  ok(trt_state_dict_get(swapped, "1.running_mean", &t2));
+  const double v1 = first(t1), v2 = first(t2);
+  ok(trt_state_dict_set(swapped, "1.weight", t2));
+  ok(trt_state_dict_set(swapped, "1.running_mean", t1));
+  ok(trt_module_load_state_dict(n, swapped, true));
+  assert_true(first(t1) == v2 && first(t2) == v1);
+  trt_tensor_release(t1);
+  trt_tensor_release(t2);
+  trt_state_dict_release(swapped);
+
+  fails(trt_state_dict_get(d, "none", &c), TRT_NOT_FOUND, "none");
+  fails(trt_state_dict_set(d, "", ones), TRT_INVALID_ARGUMENT, "empty");
+  fails(trt_state_dict_remove(d, "none"), TRT_NOT_FOUND, "none");
+  assert_null(trt_state_dict_name(d, 100));
+  trt_tensor_release(a);
+  trt_tensor_release(b);
+  trt_tensor_release(other);
+  trt_tensor_release(ones);
+  trt_tensor_release(two);
+  trt_tensor_release(w);
+  trt_tensor_release(x);
+  trt_state_dict_release(d);
+  trt_module_release(m);
+  trt_module_release(n);
+}
+
+struct custom {
+  int calls, destroyed;
+  bool fail, nothing;
+};
+
+/* input * scale + child(input) */
+static trt_status* custom_forward(trt_module* self, const trt_tensor* input, trt_tensor** out, void* user_data) {
+  struct custom* c = user_data;
+  ++c->calls;
+  if (c->fail) return trt_status_create(TRT_UNAVAILABLE, "the host says no");
+  if (c->nothing) return NULL;
+  trt_tensor *scale = NULL, *scaled = NULL, *below = NULL;
+  trt_status* s = trt_module_parameter(self, "scale", &scale);
+  if (!s) s = trt_mul(input, scale, &scaled);
+  if (!s) s = trt_module_forward(trt_module_child(self, 0), input, &below);
+  if (!s) s = trt_add(scaled, below, trt_scalar_int(1), out);
+  trt_tensor_release(scale);
+  trt_tensor_release(scaled);
+  trt_tensor_release(below);
+  return s;
+}
+
+static void custom_destroy(void* user_data) { ++((struct custom*)user_data)->destroyed; }
+
+static void test_custom(void** state) {
+  (void)state;
+  struct custom c = {0, 0, false, false};
+  trt_module *m, *child;
+  ok(trt_custom_module_create("Scaled", custom_forward, &c, custom_destroy, &m));
+  const int64_t n = 3;
+  trt_tensor *scale = filled(&n, 1, 3), *x = filled(&n, 1, 2), *y, *sum, *g;
+  ok(trt_module_register_parameter(m, "scale", scale));
+  ok(trt_module_register_buffer(m, "seen", x, true));
+  ok(trt_module_register_buffer(m, "scratch", x, false));
+  ok(trt_identity_create(&child));
+  ok(trt_module_register_child(m, "inner", child));
+  trt_module_release(child);
+  assert_true(trt_tensor_requires_grad(scale));
+  y = forward(m, x);
+  assert_true(first(y) == 8);
+  ok(trt_sum(y, NULL, 0, false, TRT_DTYPE_NONE, &sum));
+  ok(trt_tensor_backward(sum));
+  ok(trt_tensor_grad(scale, &g));
+  assert_true(first(g) == 2);
+  trt_tensor_release(g);
+  trt_tensor_release(sum);
+  trt_tensor_release(y);
+  char* text;
+  ok(trt_module_to_string(m, &text));
+  assert_string_equal(text, "Scaled(\n  (inner): Identity()\n)");
+  trt_string_release(text);
+  trt_state_dict* d;
+  ok(trt_module_state_dict(m, &d));
+  assert_int_equal(trt_state_dict_size(d), 2);
+  trt_state_dict_release(d);
+
+  c.fail = true;
+  trt_module* outer = NULL;
+  ok(trt_sequential_create(&m, 1, &outer));
+  trt_status* s = trt_module_forward(outer, x, &y);
+  assert_int_equal(trt_status_code(s), TRT_UNAVAILABLE);
+  assert_string_equal(trt_status_message(s), "the host says no");
+  trt_status_release(s);
+  c.fail = false;
+  c.nothing = true;
+  fails(trt_module_forward(outer, x, &y), TRT_CALLBACK, "gave no tensor");
+  trt_module_release(m);
+  assert_int_equal(c.destroyed, 0);
+  trt_module_release(outer);
+  assert_int_equal(c.destroyed, 1);
+  assert_int_equal(c.calls, 3);
+
+  fails(trt_custom_module_create("X", NULL, &c, custom_destroy, &m), TRT_INVALID_ARGUMENT, "fn");
+  fails(trt_custom_module_create(NULL, custom_forward, &c, custom_destroy, &m), TRT_INVALID_ARGUMENT, "type_name");
+  fails(trt_custom_module_create("", custom_forward, &c, custom_destroy, &m), TRT_INVALID_ARGUMENT, "type name");
+  fails(trt_custom_module_create("X", custom_forward, &c, custom_destroy, NULL), TRT_INVALID_ARGUMENT, "out");
+  assert_int_equal(c.destroyed, 5);
+  trt_tensor_release(scale);
+  trt_tensor_release(x);
+}
+
+static trt_status* visit(trt_module* module, void* user_data) {
+  int* left = user_data;
+  (void)module;
+  return --*left < 0 ? trt_status_create(TRT_CANCELLED, "enough") : NULL;
+}
+
+static void test_apply(void** state) {
+  (void)state;
+  trt_module* m = network();
+  int left = 8;
+  ok(trt_module_apply(m, visit, &left, NULL));
+  assert_int_equal(left, 0);
+  left = 2;
+  fails(trt_module_apply(m, visit, &left, NULL), TRT_CANCELLED, "enough");
+  struct custom c = {0, 0, false, false};
+  fails(trt_module_apply(m, NULL, &c, custom_destroy), TRT_INVALID_ARGUMENT, "fn");
+  assert_int_equal(c.destroyed, 1);
+  trt_module_release(m);
+}
+
+/* Modules nested a hundred thousand deep: a clear error, and no recursion when they go. */
+static void test_depth(void** state) {
+  (void)state;
+  struct custom c = {0, 0, false, false};
+  trt_module *top, *at;
+  ok(trt_custom_module_create("Node", custom_forward, &c, NULL, &top));
+  at = top;
+  for (int i = 0; i < 100000; ++i) {
+    trt_module* next;
+    ok(trt_custom_module_create("Node", custom_forward, &c, NULL, &next));
+    ok(trt_module_register_child(at, "n", next));
+    trt_module_release(next);
+    at = next;
+  }
+  char* text;
+  fails(trt_module_to_string(top, &text), TRT_INVALID_ARGUMENT, "deeper");
+  trt_state_dict* d;
+  fails(trt_module_state_dict(top, &d), TRT_INVALID_ARGUMENT, "deeper");
+  assert_int_equal(trt_module_parameter_count(top), 0);
+  trt_module_release(top);
+}
+
+static void test_initial_values(void** state) {
+  (void)state;
+  trt_generator* g;
+  ok(trt_generator_create(11, &g));
+  trt_linear_options o;
+  trt_linear_options_init(&o);
+  o.generator = g;
+  trt_module *a, *b;
+  ok(trt_linear_create(100, 50, &o, &a));
+  ok(trt_linear_create(100, 50, NULL, &b));
+  trt_tensor *wa, *wb, *min, *max;
+  ok(trt_module_parameter(a, "weight", &wa));
+  ok(trt_module_parameter(b, "weight", &wb));
+  assert_false(same_values(wa, wb));
+  ok(trt_aminmax(wa, NULL, false, &min, &max));
+  assert_true(first(min) >= -0.1 && first(min) < -0.099 && first(max) <= 0.1 && first(max) > 0.099);
+  ok(trt_generator_seed(g, 11));
+  ok(trt_module_reset_parameters(b, g));
+  assert_true(same_values(wa, wb));
+  trt_tensor_release(min);
+  trt_tensor_release(max);
+  trt_tensor_release(wa);
+  trt_tensor_release(wb);
+  trt_module_release(a);
+  trt_module_release(b);
+  trt_generator_release(g);
+
+  const int64_t sizes[] = {200, 50};
+  trt_tensor* t = filled(sizes, 2, 0);
+  ok(trt_init_xavier_uniform(t, 2, NULL));
+  ok(trt_aminmax(t, NULL, false, &min, &max));
+  const double bound = 2 * sqrt(6.0 / 250);
+  assert_true(first(max) <= bound && first(max) > 0.99 * bound && first(min) >= -bound);
+  trt_tensor_release(min);
+  trt_tensor_release(max);
+  ok(trt_init_kaiming_normal(t, 0, TRT_FAN_OUT, "relu", NULL));
+  trt_tensor* deviation;
+  ok(trt_std(t, true, &deviation));
+  assert_true(fabs(first(deviation) - 0.1) < 0.005);
+  trt_tensor_release(deviation);
+  ok(trt_init_trunc_normal(t, 0, 1, -0.5, 1, NULL));
+  ok(trt_aminmax(t, NULL, false, &min, &max));
+  assert_true(first(min) >= -0.5 && first(min) < -0.45 && first(max) <= 1 && first(max) > 0.95);
+  trt_tensor_release(min);
+  trt_tensor_release(max);
+  ok(trt_init_eye(t));
+  assert_true(first(t) == 1);
+  ok(trt_init_constant(t, 3));
+  assert_true(first(t) == 3);
+  ok(trt_init_zeros(t));
+  assert_true(first(t) == 0);
+  fails(trt_init_kaiming_uniform(t, 0, 2, NULL, NULL), TRT_INVALID_ARGUMENT, "fan mode");
+  fails(trt_init_kaiming_uniform(t, 0, TRT_FAN_IN, "swish", NULL), TRT_INVALID_ARGUMENT, "swish");
+  trt_tensor* vector = filled(sizes, 1, 0);
+  fails(trt_init_xavier_normal(vector, 1, NULL), TRT_INVALID_ARGUMENT, "2 dimensions");
+  trt_tensor_release(vector);
+  trt_tensor_release(t);
+}
+
+static void test_options(void** state) {
+  (void)state;
+  trt_module* m = NULL;
+  trt_conv_options o;
+  trt_conv_options_init(&o);
+  o.struct_size = 0;
+  fails(trt_conv2d_create(1, 1, 3, 3, &o, &m), TRT_INVALID_ARGUMENT, "_init");
+  o.struct_size = sizeof o + 8;
+  fails(trt_conv2d_create(1, 1, 3, 3, &o, &m), TRT_INVALID_ARGUMENT, "newer");
+  /* An older, shorter struct: what it lacks has its default. */
+  trt_conv_options_init(&o);
+  o.stride[0] = o.stride[1] = 2;
+  o.groups = 77;
+  o.struct_size = offsetof(trt_conv_options, groups);
+  ok(trt_conv2d_create(2, 2, 3, 3, &o, &m));
+  trt_module_release(m);
+  m = NULL;
+  trt_conv_options_init(&o);
+  o.groups = 3;
+  fails(trt_conv2d_create(4, 6, 3, 3, &o, &m), TRT_INVALID_ARGUMENT, "groups");
+  o.groups = 1;
+  o.padding_same = true;
+  o.stride[0] = 2;
+  fails(trt_conv2d_create(4, 6, 3, 3, &o, &m), TRT_INVALID_ARGUMENT, "same");
+  fails(trt_conv2d_create(4, 6, INT64_MAX, INT64_MAX, NULL, &m), TRT_INVALID_ARGUMENT, "too many");
+  fails(trt_linear_create(-1, 6, NULL, &m), TRT_INVALID_ARGUMENT, "negative");
+  fails(trt_linear_create(1, 6, NULL, NULL), TRT_INVALID_ARGUMENT, "out");
+  trt_linear_options l;
+  trt_linear_options_init(&l);
+  l.dtype = TRT_INT32;
+  fails(trt_linear_create(1, 6, &l, &m), TRT_INVALID_ARGUMENT, "floating");
+  l.dtype = 99;
+  fails(trt_linear_create(1, 6, &l, &m), TRT_INVALID_ARGUMENT, "99");
+  trt_embedding_options e;
+  trt_embedding_options_init(&e);
+  e.has_padding_idx = true;
+  e.padding_idx = 5;
+  fails(trt_embedding_create(5, 2, &e, &m), TRT_INVALID_ARGUMENT, "padding_idx");
+  trt_pool_options p;
+  trt_pool_options_init(&p);
+  p.padding[0] = 2;
+  fails(trt_max_pool2d_create(3, 3, &p, &m), TRT_INVALID_ARGUMENT, "padding");
+  fails(trt_dropout_create(1.5, &m), TRT_INVALID_ARGUMENT, "1.5");
+  fails(trt_dropout_create(NAN, &m), TRT_INVALID_ARGUMENT, "nan");
+  fails(trt_sequential_create(NULL, 1, &m), TRT_INVALID_ARGUMENT, "modules");
+  trt_module* none = NULL;
+  fails(trt_sequential_create(&none, 1, &m), TRT_INVALID_ARGUMENT, "NULL");
+  assert_null(m);
+  trt_module_release(NULL);
+  trt_state_dict_release(NULL);
+  assert_int_equal(trt_module_parameter_count(NULL), 0);
+}
+
+struct shared {
+  trt_module* module;
+  trt_tensor *input, *want;
+  int wrong;
+};
+
+static void* run_shared(void* p) {
+  struct shared* s = p;
+  trt_set_grad_mode(false);
+  for (int i = 0; i < 50; ++i) {
+    trt_tensor* y = NULL;
+    bool same = false;
+    trt_status* status = trt_module_forward(s->module, s->input, &y);
+    if (!status) status = trt_equal(y, s->want, &same);
+    if (status || !same) ++s->wrong;
+    trt_status_release(status);
+    trt_tensor_release(y);
+  }
+  return NULL;
+}
+
+static void test_threads(void** state) {
+  (void)state;
+  trt_module* m = network();
+  ok(trt_module_train(m, false));
+  trt_tensor* x = random_tensor(2, 1, 8, 8);
+  trt_tensor* want = forward(m, x);
+  struct shared s[4];
+  pthread_t threads[4];
+  for (int i = 0; i < 4; ++i) {
+    s[i] = (struct shared){m, x, want, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, run_shared, &s[i]), 0);
+  }
+  for (int i = 0; i < 4; ++i) {
+    pthread_join(threads[i], NULL);
+    assert_int_equal(s[i].wrong, 0);
+  }
+  trt_tensor_release(x);
+  trt_tensor_release(want);
+  trt_module_release(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_tree),  cmocka_unit_test(test_modes), cmocka_unit_test(test_state_dict),     cmocka_unit_test(test_custom),
+      cmocka_unit_test(test_apply), cmocka_unit_test(test_depth), cmocka_unit_test(test_initial_values), cmocka_unit_test(test_options),
+      cmocka_unit_test(test_threads),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
