@@ -75,7 +75,7 @@ TRT_API trt_optimizer* trt_optimizer_retain(trt_optimizer* optimizer);
 TRT_API void trt_optimizer_release(trt_optimizer* optimizer);
 /** "AdamW", a constant; NULL for NULL. @since 0.1 */
 TRT_API const char* trt_optimizer_type_name(const trt_optimizer* optimizer);
-/** Groups and options as PyTorch prints them. `out` is freed with trt_string_release. @since 0.1 */
+/** The groups and their options as text. `out` is freed with trt_string_release. @since 0.1 */
 TRT_API trt_status* trt_optimizer_to_string(const trt_optimizer* optimizer, char** out);
 
 /**
