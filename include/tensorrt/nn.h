@@ -321,7 +321,7 @@ TRT_API trt_status* trt_init_xavier_normal(trt_tensor* tensor, double gain, trt_
  * (negative slope `a`), "selu". `mode` is a trt_fan_mode. At least two dimensions. @since 0.1
  */
 TRT_API trt_status* trt_init_kaiming_uniform(trt_tensor* tensor, double a, int32_t mode, const char* nonlinearity, trt_generator* generator);
-/** Normal with deviation gain / sqrt(fan). @since 0.1 */
+/** Normal with deviation gain / sqrt(fan); nonlinearity NULL: "leaky_relu". @since 0.1 */
 TRT_API trt_status* trt_init_kaiming_normal(trt_tensor* tensor, double a, int32_t mode, const char* nonlinearity, trt_generator* generator);
 /** Orthonormal rows (or columns, where there are fewer), times gain; at least two dimensions, the trailing ones count as one. @since 0.1 */
 TRT_API trt_status* trt_init_orthogonal(trt_tensor* tensor, double gain, trt_generator* generator);
