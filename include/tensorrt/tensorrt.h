@@ -7,8 +7,12 @@
 
 #include "tensorrt/autograd.h"
 #include "tensorrt/base.h"
+#include "tensorrt/data.h"
 #include "tensorrt/dispatcher.h"
+#include "tensorrt/io.h"
+#include "tensorrt/nn.h"
 #include "tensorrt/ops.h"
+#include "tensorrt/optim.h"
 #include "tensorrt/tensor.h"
 
 #endif

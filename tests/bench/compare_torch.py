@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training speed of examples/c/fashion_mnist against PyTorch, side by side in one run.
 
-  compare_torch.py [--example BUILD/examples/c/fashion_mnist] [--data DIR] [--batch-size N] [--threads 1 2] [--batches N] [--rounds N]
+  compare_torch.py [--example BUILD/examples/fashion_mnist] [--data DIR] [--batch-size N] [--threads 1 2] [--batches N] [--rounds N]
 
 The same network, batch size, optimizer, thread count and real images on both sides; A B A B in turn, each side in a process of its own so that
 neither's threads disturb the other. Both sides count the time of training steps only, after a warm-up, batches gathered from memory
@@ -71,7 +71,7 @@ def rate(command):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--example", default=os.path.join(ROOT, "build", "examples", "c", "fashion_mnist"))
+    parser.add_argument("--example", default=os.path.join(ROOT, "build", "examples", "fashion_mnist"))
     parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist")
     parser.add_argument("--python", default=sys.executable, help="the Python that has torch")
     parser.add_argument("--batch-size", type=int, default=128)
