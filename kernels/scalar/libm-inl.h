@@ -120,6 +120,30 @@ inline HWY_NOINLINE double lane_digamma(double x) {
   return ((::log(x) - 0.5 / x) - tail - s) + r;
 }
 
+// The derivative of digamma: reflection for x < 1/2, recurrence up to 10, then the asymptotic series.
+inline HWY_NOINLINE double lane_trigamma(double x) {
+  double r = 0, sign = 1;
+  if (x < 0.5) {
+    const double f = x - ::rint(x);
+    if (f == 0) return HUGE_VAL;
+    const double q = M_PI / ::sin(M_PI * f);
+    r = q * q;
+    sign = -1;
+    x = 1 - x;
+  }
+  if (x == HUGE_VAL) return sign < 0 ? __builtin_nan("") : 0.0;
+  double s = 0;
+  while (x < 10) {
+    s += 1 / (x * x);
+    x += 1;
+  }
+  const double i = 1 / x, z = i * i;
+  const double tail =
+      i + 0.5 * z +
+      i * z * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 - z * (691.0 / 2730 - z * 7 / 6))))));
+  return r + sign * (tail + s);
+}
+
 HWY_INLINE double lane_lgamma(double x) {
   int sign;
   return ::lgamma_r(x, &sign);

@@ -64,7 +64,7 @@ Tensor expand_reduced(const Tensor& grad, IntArrayRef sizes, OptionalDims dim, b
 }
 
 Tensor mean_backward(const Tensor& grad, IntArrayRef sizes, OptionalDims dim, bool keepdim) {
-  return expand_reduced(op::div(grad, Scalar(static_cast<double>(count_reduced(sizes, dim)))), sizes, dim, keepdim);
+  return expand_reduced(op::div(grad, Scalar(static_cast<double>(std::max<int64_t>(1, count_reduced(sizes, dim))))), sizes, dim, keepdim);
 }
 
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
@@ -179,8 +179,12 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
   if (self.dim() == 0) return op::clone(grad);
   if (self.numel() == 0) return op::zeros_like(self);
   // exp(self_i) * sum over j >= i of grad_j * exp(-result_j), in logarithms, for the positive and the negative part of grad.
+  // The logarithm of 0 is a finite number here: infinities would meet in the second derivative.
+  const DType dtype = self.dtype();
+  const double log_zero = dtype == DType::Float64 ? -1e308 : dtype == DType::Float16 ? -3e4 : -1e38;
   auto part = [&](const Tensor& g) {
-    const Tensor log_grad = op::where(op::gt(g, Scalar(0)), op::log(g), Scalar(-HUGE_VAL));
+    const Tensor positive = op::gt(g, Scalar(0));
+    const Tensor log_grad = op::where(positive, op::log(op::where(positive, g, Scalar(1))), Scalar(log_zero));
     const Tensor sum = op::flip(op::logcumsumexp(op::flip(op::sub(log_grad, result), {dim}), dim), {dim});
     return op::exp(op::add(sum, self));
   };

@@ -38,7 +38,7 @@ class _Plan:
                 cpp_numbers = {n for n in used if n in names and names[n].type.kind != "Tensor"}
                 self.formulas.append((inputs, cpp, cpp_numbers))
             else:
-                text = "zeros_like(grad)" if value == "zeros_grad" else value
+                text = f"zeros_like({grads[0]})" if value == "zeros_grad" else value
                 try:
                     f = Formula(text, tensor_names | set(grads), others, operators)
                 except Exception as error:
@@ -213,13 +213,11 @@ def _kernel(plan, v):
     name = node_name(op)
     types = ", ".join([vs.cpp_return()] + vs.cpp_types())
     forward = f"redispatch_call<{types}>(call.below(Key::Autograd){''.join(', ' + n for n in vs.names())})"
-    diff = ", ".join(plan.diff_args)
     head = f"{vs.cpp_return()} {v.ident}_autograd(Call call, {vs.cpp_params()}) {{\n"
     self_name = s.args[0].name
     view = op.kind == "view"
     if v.kind == "out":
-        return (head + f'  reject_out_gradient("{op.name}", any_requires_grad({diff}{"".join(", " + a.name for a in vs.args[len(s.args):])}));\n'
-                f"  BelowAutogradGuard below;\n  return {forward};\n}}\n")
+        return _out_kernel(op, v, plan.diff_args)
     out = [head]
     edges = []
     for a in s.tensor_args:
@@ -259,6 +257,15 @@ def _kernel(plan, v):
     return "".join(out)
 
 
+def _out_kernel(op, v, diff_args):
+    vs = v.schema
+    types = ", ".join([vs.cpp_return()] + vs.cpp_types())
+    tensors = ", ".join(diff_args + [a.name for a in vs.args[len(op.schema.args):]])
+    return (f"{vs.cpp_return()} {v.ident}_autograd(Call call, {vs.cpp_params()}) {{\n"
+            f'  reject_out_gradient("{op.name}", any_requires_grad({tensors}));\n  BelowAutogradGuard below;\n'
+            f"  return redispatch_call<{types}>(call.below(Key::Autograd){''.join(', ' + n for n in vs.names())});\n}}\n")
+
+
 def _with_formula(plan):
     return {i for inputs, _, _ in plan.formulas for i in inputs}
 
@@ -274,9 +281,14 @@ def source(group, ops, all_groups, operators):
     out.append("\nnamespace trt {\n\nusing namespace autograd;\n\nnamespace {\n\n")
     registered = []
     for op in ops:
-        if op.kind == "composite":
-            continue
         s = op.schema
+        if op.kind == "composite":
+            # Differentiable through its parts, except that a result cannot be recorded in an out tensor.
+            for v in variants(op):
+                if v.kind == "out" and s.tensor_args:
+                    out.append(_out_kernel(op, v, [a.name for a in s.tensor_args]))
+                    registered.append(v)
+            continue
         if _inplace_only(op):
             out.append(_declared_inplace(op, operators))
             registered.append(variants(op)[0])

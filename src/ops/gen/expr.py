@@ -35,7 +35,8 @@ for _n, _d in {
     "floor": "0.0", "ceil": "0.0", "trunc": "0.0", "round": "0.0", "sign": "0.0", "frac": "1.0",
 }.items():
     _prim(_n, "V>V", (_d,))
-_prim("digamma", "V>V")
+_prim("digamma", "V>V", ("trigamma(x)",))
+_prim("trigamma", "V>V")
 _prim("add", "VV>V", ("1.0", "1.0"))
 _prim("sub", "VV>V", ("1.0", "-1.0"))
 _prim("mul", "VV>V", ("y", "x"))
@@ -315,7 +316,7 @@ def derive_gradients(op, declared):
             for a in args:
                 if a.type.is_tensor and a.name not in conditions and differentiable(g, a.name):
                     d = call("mul", Node("name", (), "grad2"), derivative(g, a.name))
-                    h.grad[a.name] = d
+                    h.grad[a.name] = d if "grad2" in d.names() else "zeros_grad"
             hidden.append(h)
             grads[name] = f"{ident}({', '.join(a.name for a in args)})"
     op.grad = grads or None
