@@ -81,4 +81,6 @@ Tensor as_strided_backward(const Tensor& grad, IntArrayRef input_sizes, IntArray
   return op::reshape(op::index_select(line, 0, own), input_sizes);
 }
 
+Tensor no_derivative(const Tensor&, std::string_view op) { throw_error(Code::kNotSupported, str_cat(op, ": there is no derivative of it")); }
+
 }  // namespace trt::formulas

@@ -21,5 +21,7 @@ Tensor select_backward(const Tensor& grad, IntArrayRef input_sizes, int64_t dim,
 Tensor diagonal_backward(const Tensor& grad, IntArrayRef input_sizes, int64_t offset, int64_t dim1, int64_t dim2);
 Tensor unfold_backward(const Tensor& grad, IntArrayRef input_sizes, int64_t dim, int64_t size, int64_t step);
 DimVector inverse_permutation(IntArrayRef dims);
+// For operators whose derivative exists but is not there (`grad: missing`): throws kNotSupported.
+Tensor no_derivative(const Tensor& grad, std::string_view op);
 
 }  // namespace trt::formulas

@@ -47,9 +47,11 @@ const FunctionSchema& OperatorEntry::schema() const {
   return *expected;
 }
 
-void register_operator(OperatorEntry& entry) {
+void register_operator(OperatorEntry& entry, AnyFn thunk) {
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
+  entry.thunk = thunk;
+  for (auto& k : entry.kernels) k.store(thunk, std::memory_order_release);
   const bool inserted = r.by_name.emplace(entry.name, &entry).second;
   TRT_CHECK(inserted, "an operator named ", entry.name, " is registered already");
   for (int k = 0; k < kNumKeys; ++k)
@@ -88,9 +90,9 @@ OperatorEntry& define_operator(std::string_view schema_text) {
     std::string name, schema;
   };
   auto texts = std::make_unique<Texts>(Texts{schema->full_name(), std::string(schema_text)});
-  auto entry = std::make_unique<OperatorEntry>(texts->name.c_str(), texts->schema.c_str(), nullptr, nullptr);
+  auto entry = std::make_unique<OperatorEntry>(texts->name.c_str(), texts->schema.c_str(), nullptr);
   entry->parsed.store(schema.release());
-  register_operator(*entry);
+  register_operator(*entry, nullptr);
   texts.release();
   return *entry.release();
 }

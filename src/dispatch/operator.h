@@ -43,17 +43,15 @@ class BoxedKernel : public RefCounted<BoxedKernel> {
 };
 
 struct OperatorEntry {
-  constexpr OperatorEntry(const char* name_, const char* schema_, AnyFn thunk_, BoxedFn call_stack_)
-      : name(name_), schema_text(schema_), thunk(thunk_), call_stack(call_stack_) {
-    for (auto& k : kernels) k.store(thunk_, std::memory_order_relaxed);
-  }
+  // Entries of the table are constant-initialized, so that registration may run at any time while the library is loaded.
+  constexpr OperatorEntry(const char* name_, const char* schema_, BoxedFn call_stack_) : name(name_), schema_text(schema_), call_stack(call_stack_) {}
   OperatorEntry(const OperatorEntry&) = delete;
 
   const char* name;  // with overload: "add.Scalar"
   const char* schema_text;
-  AnyFn thunk;         // typed: boxes the arguments and calls run_boxed; null for operators without a typed form
   BoxedFn call_stack;  // unboxes the arguments and makes the typed, dispatched call; null for boxed-only operators
-  std::atomic<AnyFn> kernels[kNumKeys];
+  AnyFn thunk = nullptr;  // typed: boxes the arguments and calls run_boxed; null for operators without a typed form
+  std::atomic<AnyFn> kernels[kNumKeys] = {};
   std::atomic<BoxedKernel*> boxed[kNumKeys] = {};
   std::atomic<uint64_t> mask{kBackendKeys.bits()};
 
@@ -67,8 +65,8 @@ struct OperatorEntry {
   }
 };
 
-// Registration. Names are unique; a second entry of one name is kInvalidArgument.
-void register_operator(OperatorEntry& entry);
+// Registration. Names are unique; a second entry of one name is kInvalidArgument. `thunk` goes into all slots.
+void register_operator(OperatorEntry& entry, AnyFn thunk);
 void register_kernel(OperatorEntry& entry, Key key, AnyFn fn);
 // Fills the slots of all backends (composites and views).
 void register_all_backends(OperatorEntry& entry, AnyFn fn);

@@ -5,6 +5,8 @@
   generate.py --list                 prints the names of those files, one a line
   generate.py --headers DIR          writes the public headers ops.h and ops.hpp
   generate.py --check-headers DIR    fails when they are not what would be generated
+
+--extra DIR adds the declarations of another folder to any of these.
 """
 
 import argparse
@@ -34,8 +36,9 @@ def compose_bodies(groups, operators):
                 op.body = body
 
 
-def generate():
-    groups = model.load(HERE)
+def generate(*extra):
+    """({group: [Op]}, {file name: text}) of the declarations here and in the folders `extra`."""
+    groups = model.load(HERE, *extra)
     operators = {op.schema.name for ops in groups.values() for op in ops} | {v.schema.name for ops in groups.values() for op in ops for v in model.variants(op)}
     compose_bodies(groups, operators)
     names = list(groups)
@@ -60,14 +63,15 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--headers")
     parser.add_argument("--check-headers")
+    parser.add_argument("--extra", action="append", default=[])
     args = parser.parse_args()
     if args.list:
-        names = [f[:-5] for f in sorted(os.listdir(HERE)) if f.endswith(".yaml")]
+        names = [f[:-5] for d in [HERE] + args.extra for f in sorted(os.listdir(d)) if f.endswith(".yaml")]
         out = [n + s for n in names for s in ("_ops.h", "_native.h", "_ops.cpp", "_autograd.cpp", "_capi.cpp")]
         out += [f"pointwise_kernels_{i}.cpp" for i in range(SHARDS)] + ["all_ops.h", "register_operators.cpp", "op_symbols.txt"]
         print("\n".join(out))
         return
-    groups, files = generate()
+    groups, files = generate(*args.extra)
     for directory, check in ((args.headers, False), (args.check_headers, True)):
         if not directory:
             continue

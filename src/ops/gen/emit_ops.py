@@ -211,8 +211,7 @@ def source(group, ops, all_groups):
         for v in variants(op):
             t = v.schema
             fn = f"static_cast<{t.cpp_return()} (*)({', '.join(t.cpp_types())})>(&op::{v.cpp_name})"
-            thunk = f"reinterpret_cast<AnyFn>(&boxing::Thunk<{', '.join([t.cpp_return()] + t.cpp_types())}>::run)"
-            out.append(f'OperatorEntry {v.ident}("{t.full_name}",\n    {_cstr(t.text())},\n    {thunk},\n'
+            out.append(f'constinit OperatorEntry {v.ident}("{t.full_name}",\n    {_cstr(t.text())},\n'
                        f"    +[](Call, Stack& s) {{ boxing::call_from_stack({fn}, s); }});\n")
     out.append("}  // namespace table\n\nnamespace op {\n")
     for op in ops:
@@ -220,7 +219,8 @@ def source(group, ops, all_groups):
             out.append(_wrapper(v))
     out.append(f"}}  // namespace op\n\nvoid register_{group}_ops() {{\n")
     for v, keys in registrations:
-        out.append(f"  register_operator(table::{v.ident});\n")
+        types = ", ".join([v.schema.cpp_return()] + v.schema.cpp_types())
+        out.append(f"  register_operator(table::{v.ident}, reinterpret_cast<AnyFn>(&boxing::Thunk<{types}>::run));\n")
         for key, fn in keys.items():
             if key == "*":
                 out.append(f"  register_all_backends(table::{v.ident}, reinterpret_cast<AnyFn>(&{fn}));\n")

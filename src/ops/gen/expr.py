@@ -281,6 +281,9 @@ def derive_gradients(op, declared):
         op.grad = None
         return []
     tensors = [a.name for a in op.schema.args if a.type.is_tensor]
+    if declared == "missing":
+        op.grad = {name: f'no_derivative(grad, "{op.name}")' for name in tensors}
+        return []
     stated = declared if isinstance(declared, dict) else {}
     names = {a.name for a in op.schema.args} | {"grad", "result"}
     grads, hidden = {}, []

@@ -85,14 +85,17 @@ def out_schema(s):
     return Schema(s.name, overload, s.args + tuple(outs), tuple(Argument(r.name, Type("Tensor", written=True)) for r in s.returns))
 
 
-def load(directory):
+def load(*directories):
     """Returns {group: [Op]} in file order; hidden backward operators are appended to the group of their owner."""
     groups = {}
-    for file in sorted(os.listdir(directory)):
+    for path in [os.path.join(d, file) for d in directories for file in sorted(os.listdir(d))]:
+        file = os.path.basename(path)
         if not file.endswith(".yaml"):
             continue
         group = file[:-5]
-        with open(os.path.join(directory, file), encoding="utf-8") as f:
+        if group in groups:
+            raise SystemExit(f"{path}: there is a group of this name already")
+        with open(path, encoding="utf-8") as f:
             entries = yaml.safe_load(f) or []
         ops = []
         for e in entries:
