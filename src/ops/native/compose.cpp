@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/modes.h"
 #include "gen/all_ops.h"
 #include "gen/compose_native.h"
 #include "iter/copy.h"
@@ -36,7 +37,7 @@ Tensors split_at(const Tensor& self, IntArrayRef indices, int64_t dim, const cha
 double largest(DType t) {
   switch (t) {
     case DType::Float16: return 65504;
-    case DType::BFloat16: return BFloat16{0x7f7f};
+    case DType::BFloat16: return bfloat16_bits_to_float(0x7f7f);
     case DType::Float32: return std::numeric_limits<float>::max();
     default: return std::numeric_limits<double>::max();
   }
@@ -91,11 +92,13 @@ Tensor mT(const Tensor& self) {
   TRT_CHECK(self.dim() >= 2, "mT: needs at least two dimensions, got ", self);
   return op::transpose(self, -2, -1);
 }
-Tensor numpy_T(const Tensor& self) {
+Tensor T(const Tensor& self) {
   DimVector order(self.sizes().size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(order.size() - 1 - i);
   return op::permute(self, order);
 }
+
+Tensor isreal(const Tensor& self) { return op::ones_like(self, DType::Bool, std::nullopt); }
 
 Tensors broadcast_tensors(TensorList tensors) {
   DimVector shape;
@@ -130,6 +133,30 @@ Tensor cartesian_prod(TensorList tensors) {
   if (tensors.size() == 1) return tensors[0];
   const Tensors grid = op::meshgrid(tensors, "ij");
   return op::stack(each(grid, [](const Tensor& t) { return op::reshape(t, {-1}); }), 1);
+}
+
+Tensor block_diag(TensorList tensors) {
+  int64_t rows = 0, cols = 0;
+  for (const Tensor& t : tensors) {
+    TRT_CHECK(t.dim() <= 2, "block_diag: tensors of at most two dimensions are needed, got ", t);
+    rows += t.dim() == 2 ? t.sizes()[0] : 1;
+    cols += t.dim() == 0 ? 1 : t.size(-1);
+  }
+  if (tensors.empty()) return op::empty({1, 0}, std::nullopt, std::nullopt);
+  Tensors strips;
+  int64_t left = 0;
+  for (const Tensor& t : tensors) {
+    const Tensor block = op::atleast_2d(t);
+    const int64_t width = block.sizes()[1];
+    strips.push_back(op::constant_pad_nd(block, {left, cols - left - width}, 0));
+    left += width;
+  }
+  return op::cat(strips, 0);
+}
+
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, std::optional<DType> dtype, std::optional<Device> device) {
+  const DType type = dtype.value_or(thread_state.default_dtype);
+  return op::to(op::pow(Scalar(base), op::linspace(start, end, steps, DType::Float64, device)), type);
 }
 
 // --- splitting ---

@@ -19,7 +19,7 @@ Scalar correction_of(bool unbiased) { return unbiased ? 1 : 0; }
 }  // namespace
 
 Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
-  if (self.sizes() == size) return self;
+  if (self.sizes() == size) return size.empty() && !is_floating(self.dtype()) ? op::sum(self, std::nullopt, false, std::nullopt) : self;
   const int64_t extra = self.dim() - static_cast<int64_t>(size.size());
   DimVector dims;
   bool fits = extra >= 0;
