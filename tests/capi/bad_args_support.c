@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kSecondsPerFunction = 60, kFunctionsPerProcess = 40, kMaxReports = 60 };
+/* Seconds: with a sanitizer on a busy machine the slowest function needs a few. */
+enum { kSecondsPerFunction = 30, kFunctionsPerProcess = 40, kMaxReports = 60 };
 
 /* Shared with the children: where they are, and what they found. */
 static struct {
@@ -168,7 +169,7 @@ static trt_tensor* make_tensor(int which) {
       must(trt_tensor_from_data(data, SHAPE(3), TRT_UINT8, &a));
       return a;
     }
-    default: must(trt_tensor_from_data(NULL, SHAPE(INT64_MAX, 0), TRT_INT64, &a)); return a;
+    default: must(trt_tensor_from_data(NULL, SHAPE(1 << 20, 0), TRT_INT64, &a)); return a;
   }
 }
 enum { kPlausibleTensors = 8, kTensors = 20 };
@@ -531,7 +532,9 @@ void raw_memory_trials(struct trial* t) {
     begin_trial(t, round % 2 ? "trt_tensor_from_blob" : "trt_tensor_from_data", -1);
     /* Sizes that the buffer can hold, or such that nobody can. */
     arg_int_list(t, &sizes);
+    const char* size_fault = t->must_fail;
     arg_int_list(t, &strides);
+    t->must_fail = size_fault; /* the call may not use the strides; they are judged below */
     const trt_dtype dtype = arg_dtype(t, true);
     int64_t numel = 1;
     bool fits = sizes.data != NULL && sizes.count <= 128;
@@ -599,7 +602,6 @@ void op_call_trials(struct trial* t) {
     const char* name = trt_op_name(op);
     for (int round = 0; round < 12; ++round) {
       begin_trial(t, name, -1);
-      snprintf(shared->text, sizeof shared->text, "trt_op_call(%s)", name);
       trt_value args[6];
       const char* names[6] = {NULL, NULL, NULL, NULL, NULL, NULL};
       struct int_list ints[6];
@@ -641,6 +643,7 @@ void op_call_trials(struct trial* t) {
       }
       trt_value* out = SENTINEL(trt_value*);
       size_t out_count = 12345;
+      announce(t);
       const bool success = end_trial(t, trt_op_call(name, args, names, n, &out, &out_count));
       check_out(t, success, out != SENTINEL(trt_value*), "out");
       if (success) trt_values_release(out, out_count);

@@ -88,6 +88,9 @@ class Emitter:
                 skip = False
                 continue
             parameters += 1
+            if f.name.endswith("_release"):
+                args.append("NULL")
+                continue
             if p.type in LISTS and following and following.type == "size_t" and (following.name.endswith("_count") or following.name in ("count", "ndim")):
                 struct, maker = LISTS[p.type]
                 extra = ", " + ("true" if self.optional_elements(f, p) else "false") if maker == "arg_tensor_list" else ""
@@ -99,18 +102,15 @@ class Emitter:
                 before.append(f"  struct string_list {n};\n  arg_string_list(t, &{n}, {'true' if own else 'false'});\n")
                 args += [f"{n}.data", f"{n}.count"] if own else [f"{n}.data"]
                 skip = own
-            elif p.type.endswith("* const*") and base.rstrip("* ") in MAKERS and following and following.type == "size_t":
-                handle = base.rstrip("* ")
+            elif p.type.endswith("* const*") and p.type[:-len("* const*")] in MAKERS and following and following.type == "size_t":
+                handle = p.type[:-len("* const*")]
                 before.append(f"  struct handle_list {n};\n  arg_list_{handle}(t, &{n});\n")
                 args += [f"({handle}* const*){n}.items", f"{n}.count"]
                 skip = True
-            elif p.type.endswith("*") and base in MAKERS and p.type in (f"{base}*", f"const {base}*") and not f.name.endswith("_release"):
+            elif p.type.endswith("*") and base in MAKERS and p.type in (f"{base}*", f"const {base}*"):
                 before.append(f"  {base}* {n} = arg_{base}(t, {req});\n")
                 args.append(n)
             elif p.type in ("const trt_tensor*", "trt_tensor*"):
-                if f.name.endswith("_release"):
-                    args.append("NULL")
-                    continue
                 before.append(f"  trt_tensor* {n} = arg_tensor(t, {req});\n")
                 args.append(n)
             elif p.type in SIMPLE:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each public header compiles alone as C11, C++11 and C++17, with all warnings as errors; two includes of it are one; tensorrt.h has all.
+"""Each public header compiles alone as C11, C++11 and C++17 (the wrapper tensorrt.hpp as C++17), with all warnings as errors; two includes of it are one; tensorrt.h has all.
 
   headers.py [CC [CXX]]     compilers, cc and c++ by default
 """
@@ -17,9 +17,8 @@ MODES = [("c", "-std=c11"), ("c++", "-std=c++11"), ("c++", "-std=c++17")]
 def main():
     compilers = {"c": (sys.argv[1] if len(sys.argv) > 1 else "cc").split(), "c++": (sys.argv[2] if len(sys.argv) > 2 else "c++").split()}
     names = cheaders.public_headers()
-    wrapper = "tensorrt/tensorrt.hpp"
-    if os.path.exists(os.path.join(cheaders.INCLUDE, wrapper)):
-        names.append(wrapper)
+    if os.path.exists(os.path.join(cheaders.INCLUDE, "tensorrt/tensorrt.hpp")):
+        names.append("tensorrt/tensorrt.hpp")  # the other .hpp are parts of it
     failed = 0
     for name in names:
         for language, standard in MODES:

@@ -23,7 +23,7 @@ if find "$root/image" -name tensorrt.hpp | grep -q .; then
   LD_LIBRARY_PATH="$libdir" ./outside_cpp
 fi
 # Every public header of the tree must be there.
-for h in "$here"/../../include/tensorrt/*.h; do
+for h in "$here"/../../include/tensorrt/*.h*; do
   find "$root/image" -name "$(basename "$h")" | grep -q . || { echo "$(basename "$h") is not installed"; exit 1; }
 done
 echo "a program outside the tree builds and runs"
