@@ -725,14 +725,18 @@ static void test_exit_with_running_workers(void** state) {
   fflush(NULL);
   const pid_t child = fork();
   if (child == 0) {
+    /* Static, so that a leak checker sees that they are still held. */
     static struct host h = {.bad = -1, .slow_us = 2000};
+    static trt_dataset* volatile kept;
     trt_dataset* d;
     if (trt_dataset_from_callback(1000, 2, host_get, &h, host_destroy, &d)) _exit(2);
     trt_data_loader_options o = defaults();
     o.num_workers = 3;
-    trt_data_loader* l = loader(d, &o);
-    trt_tensor_list* list;
+    static trt_data_loader* volatile l;
+    static trt_tensor_list* list;
     bool more;
+    kept = d;
+    l = loader(d, &o);
     if (trt_data_loader_next(l, &list, &more)) _exit(3);
     trt_shutdown();
     exit(0);
