@@ -170,6 +170,24 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target, int64_t p, d
   return reduced(input.dim() == 2 ? loss : op::reshape(loss, {}), reduction, kName);
 }
 
+Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, std::string_view reduction) {
+  constexpr const char* kName = "multilabel_margin_loss";
+  TRT_CHECK(input.dim() <= 2 && target.dtype() == DType::Int64 && input.sizes() == target.sizes(), kName,
+            ": needs input [n, c] or [c] and an int64 target of the same shape, got ", input, " and ", target);
+  const int64_t n = input.dim() == 2 ? input.size(0) : 1, c = input.dim() == 0 ? 1 : input.size(-1);
+  TRT_CHECK(c > 0, kName, ": there are no classes in input ", input);
+  const Tensor rows = op::reshape(input, {n, c}), listed = op::reshape(target, {n, c});
+  // Positions of the list before its end, and the classes that stand there.
+  const Tensor counts = op::cumprod(op::to(op::ge(listed, 0), DType::Int64), 1);
+  const Tensor ended = op::eq(counts, 0), classes = op::masked_fill(listed, ended, 0);
+  const Tensor is_target = op::gt(op::scatter_add(op::zeros_like(listed), 1, classes, counts), 0);
+  // [n, listed class, other class]
+  const Tensor gap = op::clamp_min(op::rsub(op::sub(op::unsqueeze(op::gather(rows, 1, classes), 2), op::unsqueeze(rows, 1)), 1), 0);
+  const Tensor skipped = op::logical_or(op::unsqueeze(ended, 2), op::unsqueeze(is_target, 1));
+  const Tensor loss = op::div(op::sum(op::masked_fill(gap, skipped, 0), IntArrayRef{int64_t{1}, int64_t{2}}), c);
+  return reduced(input.dim() == 2 ? loss : op::reshape(loss, {}), reduction, kName);
+}
+
 Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, const Tensor& weight, std::string_view reduction) {
   TRT_CHECK(input.dim() >= 1, "multilabel_soft_margin_loss: input needs at least one dimension");
   check_same_sizes(input, target, "multilabel_soft_margin_loss");

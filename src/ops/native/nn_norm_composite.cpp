@@ -45,7 +45,9 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight,
   for (const Tensor* t : {&weight, &bias})
     TRT_CHECK(!t->defined() || (t->dim() == 1 && t->size(0) == c), "group_norm: weight and bias must have shape [", c, "], got ", *t);
   int64_t each = c / num_groups;
-  for (int64_t d = 2; d < input.dim(); ++d) each *= input.size(d);
+  for (int64_t d = 2; d < input.dim(); ++d)
+    TRT_CHECK(!__builtin_mul_overflow(each, input.size(d), &each), "group_norm: input ", input, " is too large");
+  TRT_CHECK(n != 1 || each != 1, "group_norm: needs more than one value per group, got input ", input);
   const Tensor groups = op::reshape(input, {n, num_groups, each});
   Tensor y = op::reshape(std::get<0>(op::native_layer_norm(groups, {each}, Tensor(), Tensor(), eps)), input.sizes());
   if (weight.defined() && bias.defined() && weight.dtype() == input.dtype() && bias.dtype() == input.dtype())
@@ -64,6 +66,7 @@ Tensor instance_norm(const Tensor& input, const Tensor& running_mean, const Tens
   DimVector shape(input.sizes().data(), input.sizes().size());
   shape[0] = 1;
   TRT_CHECK(!__builtin_mul_overflow(n, c, &shape[1]), "instance_norm: input ", input, " is too large");
+  TRT_CHECK(!use_input_stats || input.numel() != shape[1] || shape[1] == 0, "instance_norm: needs more than one value per channel, got input ", input);
   // One channel for every channel of every sample.
   auto spread = [&](const Tensor& t, const char* name) {
     if (!t.defined()) return t;
