@@ -317,7 +317,11 @@ def derive_gradients(op, declared):
             h = Op(op.group, schema, "pointwise", {"promote": "default", "kinds": "float"}, hidden=True, expr=g, compose_grad=True)
             h.grad = {}
             for a in args:
-                if a.type.is_tensor and a.name not in conditions and differentiable(g, a.name):
+                if not a.type.is_tensor or a.name in conditions:
+                    continue
+                if not differentiable(g, a.name):
+                    h.grad[a.name] = f'no_derivative(grad2, "{ident}")'
+                else:
                     d = call("mul", Node("name", (), "grad2"), derivative(g, a.name))
                     h.grad[a.name] = d if "grad2" in d.names() else "zeros_grad"
             hidden.append(h)
