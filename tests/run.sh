@@ -52,7 +52,7 @@ case $mode in
   full) build=build ;;
   quick)
     build=build
-    selection=(--suite unit --suite capi --suite golden --suite checks) ;;
+    selection=(--no-suite slow --no-suite bench) ;;
   asan)
     build=build-asan
     # Without optimization the instrumented vector code takes too long to run; without debug information reports have no lines.

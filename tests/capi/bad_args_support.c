@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Seconds: with a sanitizer on a busy machine the slowest function needs a few. */
-enum { kSecondsPerFunction = 30, kFunctionsPerProcess = 40, kMaxReports = 60 };
+enum { kSecondsPerFunction = 30, kFunctionsPerProcess = 40, kMaxReports = 200 };
 
 /* Shared with the children: where they are, and what they found. */
 static struct {
@@ -51,7 +51,13 @@ static void invalid(struct trial* t, const char* why) {
 }
 
 void complain(struct trial* t, const char* what) {
-  if (shared->failures < kMaxReports) {
+  /* One function often fails in one way again and again. */
+  static const char* last_function;
+  static char last_what[64];
+  const bool again = last_function == t->function && strncmp(last_what, what, sizeof last_what - 1) == 0;
+  last_function = t->function;
+  snprintf(last_what, sizeof last_what, "%s", what);
+  if (!again && shared->failures < kMaxReports) {
     printf("%s(%s): %s\n", t->function, t->text, what);
     fflush(stdout);
   }
