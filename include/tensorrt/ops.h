@@ -28,6 +28,793 @@
 extern "C" {
 #endif
 
+/* --- compose --- */
+
+/**
+ * `self`, or a 0-d tensor as a vector of one element.
+ * Schema: `atleast_1d(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_atleast_1d(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * atleast_1d of each.
+ * Schema: `atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_atleast_1d_sequence(const trt_tensor* const* tensors, size_t tensors_count,
+    trt_tensor_list** out);
+
+/**
+ * `self` with leading dimensions of size 1 until it has two.
+ * Schema: `atleast_2d(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_atleast_2d(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * atleast_2d of each.
+ * Schema: `atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_atleast_2d_sequence(const trt_tensor* const* tensors, size_t tensors_count,
+    trt_tensor_list** out);
+
+/**
+ * `self` with dimensions of size 1 until it has three (a vector becomes the middle one, a matrix the first two).
+ * Schema: `atleast_3d(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_atleast_3d(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * atleast_3d of each.
+ * Schema: `atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_atleast_3d_sequence(const trt_tensor* const* tensors, size_t tensors_count,
+    trt_tensor_list** out);
+
+/**
+ * A view with the dimensions `source` at the places `destination`, the others in their order.
+ * Schema: `movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_movedim_intlist(const trt_tensor* self, const int64_t* source, size_t source_count, const
+    int64_t* destination, size_t destination_count, trt_tensor** out);
+
+/**
+ * A view with dimension `source` at the place `destination`.
+ * Schema: `movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_movedim_int(const trt_tensor* self, int64_t source, int64_t destination, trt_tensor** out);
+
+/**
+ * The same as movedim.
+ * Schema: `moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_moveaxis_intlist(const trt_tensor* self, const int64_t* source, size_t source_count, const
+    int64_t* destination, size_t destination_count, trt_tensor** out);
+
+/**
+ * The same as movedim.
+ * Schema: `moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_moveaxis_int(const trt_tensor* self, int64_t source, int64_t destination, trt_tensor** out);
+
+/**
+ * The same as transpose.
+ * Schema: `swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_swapaxes(const trt_tensor* self, int64_t axis0, int64_t axis1, trt_tensor** out);
+
+/**
+ * The same as transpose.
+ * Schema: `swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_swapdims(const trt_tensor* self, int64_t dim0, int64_t dim1, trt_tensor** out);
+
+/**
+ * The transpose of a matrix; a vector or 0-d tensor itself.
+ * Schema: `t(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_t(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * A view with the last two dimensions exchanged.
+ * Schema: `mT(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_mT(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * A view with the dimensions in reverse order.
+ * Schema: `T(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_T(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as mT.
+ * Schema: `adjoint(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adjoint(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` expanded to the shape of `other`.
+ * Schema: `expand_as(Tensor(a) self, Tensor other) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_expand_as(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * `self` viewed in the shape of `other`.
+ * Schema: `view_as(Tensor(a) self, Tensor other) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_view_as(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * `self` in the shape of `other`.
+ * Schema: `reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_reshape_as(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * The same as expand.
+ * Schema: `broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_broadcast_to(const trt_tensor* self, const int64_t* size, size_t size_count, trt_tensor**
+    out);
+
+/**
+ * The tensors expanded to the shape that they broadcast to.
+ * Schema: `broadcast_tensors(Tensor[] tensors) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_broadcast_tensors(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor_list**
+    out);
+
+/**
+ * The coordinates of a grid made of vectors; with indexing xy the first two dimensions are exchanged.
+ * Schema: `meshgrid(Tensor[] tensors, *, str indexing='ij') -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_meshgrid(const trt_tensor* const* tensors, size_t tensors_count, const char* indexing,
+    trt_tensor_list** out);
+
+/**
+ * All combinations of elements of the vectors, one a row (a single vector itself).
+ * Schema: `cartesian_prod(Tensor[] tensors) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cartesian_prod(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
+
+/**
+ * The elements as a vector.
+ * Schema: `ravel(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ravel(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` in the dtype of `other`.
+ * Schema: `type_as(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_type_as(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * A copy of `length` positions from `start` along `dim`.
+ * Schema: `narrow_copy(Tensor self, int dim, int start, int length) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_narrow_copy(const trt_tensor* self, int64_t dim, int64_t start, int64_t length, trt_tensor**
+    out);
+
+/**
+ * A matrix with the given matrices (vectors count as rows) along its diagonal, zero elsewhere.
+ * Schema: `block_diag(Tensor[] tensors) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_block_diag(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
+
+/**
+ * `steps` powers of `base`, with exponents evenly spaced from `start` to `end`.
+ * Schema: `logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Device?
+ * device=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_logspace(trt_scalar start, trt_scalar end, int64_t steps, double base, trt_dtype dtype,
+    const trt_device* device, trt_tensor** out);
+
+/**
+ * The real part; of a real tensor the tensor itself.
+ * Schema: `real(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_real(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Whether the imaginary part is zero; true throughout for a real tensor.
+ * Schema: `isreal(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_isreal(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The complex conjugate; of a real tensor the tensor itself.
+ * Schema: `conj(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_conj(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The tensor itself; conjugation is never postponed.
+ * Schema: `resolve_conj(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_resolve_conj(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The tensor itself; negation is never postponed.
+ * Schema: `resolve_neg(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_resolve_neg(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Views of the given sizes along `dim`.
+ * Schema: `split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_split_with_sizes(const trt_tensor* self, const int64_t* split_sizes, size_t
+    split_sizes_count, int64_t dim, trt_tensor_list** out);
+
+/**
+ * `sections` views along `dim`, the first ones larger by one where the size is no multiple.
+ * Schema: `tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_tensor_split_sections(const trt_tensor* self, int64_t sections, int64_t dim,
+    trt_tensor_list** out);
+
+/**
+ * Views along `dim`, cut at the given positions.
+ * Schema: `tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_tensor_split_indices(const trt_tensor* self, const int64_t* indices, size_t indices_count,
+    int64_t dim, trt_tensor_list** out);
+
+/**
+ * tensor_split with the number of sections (0-d) or the positions (1-D) in an int64 tensor.
+ * Schema: `tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor tensor_indices_or_sections, int dim=0) ->
+ * Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_tensor_split_tensor_indices_or_sections(const trt_tensor* self, const trt_tensor*
+    tensor_indices_or_sections, int64_t dim, trt_tensor_list** out);
+
+/**
+ * Equal views along dimension 1 (0 of a vector).
+ * Schema: `hsplit.int(Tensor(a) self, int sections) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_hsplit_int(const trt_tensor* self, int64_t sections, trt_tensor_list** out);
+
+/**
+ * Views along dimension 1 (0 of a vector), cut at the given positions.
+ * Schema: `hsplit.array(Tensor(a) self, int[] indices) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_hsplit_array(const trt_tensor* self, const int64_t* indices, size_t indices_count,
+    trt_tensor_list** out);
+
+/**
+ * Equal views along dimension 0.
+ * Schema: `vsplit.int(Tensor(a) self, int sections) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_vsplit_int(const trt_tensor* self, int64_t sections, trt_tensor_list** out);
+
+/**
+ * Views along dimension 0, cut at the given positions.
+ * Schema: `vsplit.array(Tensor(a) self, int[] indices) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_vsplit_array(const trt_tensor* self, const int64_t* indices, size_t indices_count,
+    trt_tensor_list** out);
+
+/**
+ * Equal views along dimension 2.
+ * Schema: `dsplit.int(Tensor(a) self, int sections) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_dsplit_int(const trt_tensor* self, int64_t sections, trt_tensor_list** out);
+
+/**
+ * Views along dimension 2, cut at the given positions.
+ * Schema: `dsplit.array(Tensor(a) self, int[] indices) -> Tensor[]`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_dsplit_array(const trt_tensor* self, const int64_t* indices, size_t indices_count,
+    trt_tensor_list** out);
+
+/**
+ * The `n`-th differences of neighbours along `dim`.
+ * Schema: `diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_diff(const trt_tensor* self, int64_t n, int64_t dim, const trt_tensor* prepend, const
+    trt_tensor* append, trt_tensor** out);
+
+/**
+ * `-self * log(self)`, 0 at 0, -infinity below.
+ * Schema: `special_entr(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_entr(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_entr: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_entr_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The distribution function of the standard normal distribution.
+ * Schema: `special_ndtr(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_ndtr(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_ndtr: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_ndtr_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * `self * log1p(other)`, 0 where `self` is 0 and `other` is no NaN.
+ * Schema: `special_xlog1py(Tensor self, Tensor other) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_xlog1py(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_special_xlog1py: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_xlog1py_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * The elements limited to [`min`, `max`]; one of both may be missing. If `min` is greater than `max`, all become
+ * `max`.
+ * Schema: `clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clamp(const trt_tensor* self, const trt_scalar* min, const trt_scalar* max, trt_tensor**
+    out);
+
+/**
+ * The elements limited to [`min`, `max`], elementwise.
+ * Schema: `clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clamp_tensor(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
+    trt_tensor** out);
+
+/**
+ * clamp in place.
+ * Schema: `clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clamp_(trt_tensor* self, const trt_scalar* min, const trt_scalar* max);
+
+/**
+ * clamp in place.
+ * Schema: `clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clamp_tensor_(trt_tensor* self, const trt_tensor* min, const trt_tensor* max);
+
+/**
+ * The same as clamp.
+ * Schema: `clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clip(const trt_tensor* self, const trt_scalar* min, const trt_scalar* max, trt_tensor**
+    out);
+
+/**
+ * The same as clamp.
+ * Schema: `clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clip_tensor(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
+    trt_tensor** out);
+
+/**
+ * NaN replaced by `nan` (0 by default), infinities by `posinf` and `neginf` (the largest and lowest number of the
+ * dtype).
+ * Schema: `nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nan_to_num(const trt_tensor* self, const double* nan, const double* posinf, const double*
+    neginf, trt_tensor** out);
+
+/**
+ * The nearest number with `decimals` digits behind the point; a negative count rounds before it.
+ * Schema: `round.decimals(Tensor self, *, int decimals) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_round_decimals(const trt_tensor* self, int64_t decimals, trt_tensor** out);
+
+/**
+ * `self / other`, rounded towards zero (trunc), down (floor), or not at all (none).
+ * Schema: `div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_div_tensor_mode(const trt_tensor* self, const trt_tensor* other, const char* rounding_mode,
+    trt_tensor** out);
+
+/**
+ * `self / other`, rounded towards zero (trunc), down (floor), or not at all (none).
+ * Schema: `div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_div_scalar_mode(const trt_tensor* self, trt_scalar other, const char* rounding_mode,
+    trt_tensor** out);
+
+/**
+ * The same as div.
+ * Schema: `true_divide.Tensor(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_true_divide_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * The same as div.
+ * Schema: `true_divide.Scalar(Tensor self, Scalar other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_true_divide_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
+
+/**
+ * The same as div.
+ * Schema: `divide.Tensor(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_divide_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * The same as mul.
+ * Schema: `multiply.Tensor(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_multiply_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * The same as sub.
+ * Schema: `subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_subtract_tensor(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha,
+    trt_tensor** out);
+
+/**
+ * `self` itself. Not for bool.
+ * Schema: `positive(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_positive(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as neg.
+ * Schema: `negative(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_negative(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as abs.
+ * Schema: `absolute(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_absolute(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as sign.
+ * Schema: `sgn(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_sgn(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as trunc.
+ * Schema: `fix(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fix(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as acos.
+ * Schema: `arccos(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arccos(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as asin.
+ * Schema: `arcsin(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arcsin(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as atan.
+ * Schema: `arctan(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arctan(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as atan2.
+ * Schema: `arctan2(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arctan2(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * The same as acosh.
+ * Schema: `arccosh(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arccosh(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as asinh.
+ * Schema: `arcsinh(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arcsinh(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as atanh.
+ * Schema: `arctanh(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arctanh(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as gt.
+ * Schema: `greater.Tensor(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_greater_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * The same as ge.
+ * Schema: `greater_equal.Tensor(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_greater_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * The same as lt.
+ * Schema: `less.Tensor(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_less_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * The same as le.
+ * Schema: `less_equal.Tensor(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_less_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * The same as ne.
+ * Schema: `not_equal.Tensor(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_not_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * `self` to the power `exponent`, in float64.
+ * Schema: `float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_float_power_tensor_tensor(const trt_tensor* self, const trt_tensor* exponent, trt_tensor**
+    out);
+
+/**
+ * `self` to the power `exponent`, in float64.
+ * Schema: `float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_float_power_tensor_scalar(const trt_tensor* self, trt_scalar exponent, trt_tensor** out);
+
+/**
+ * `self` to the power `exponent`, in float64.
+ * Schema: `float_power.Scalar(Scalar self, Tensor exponent) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_float_power_scalar(trt_scalar self, const trt_tensor* exponent, trt_tensor** out);
+
+/**
+ * `self` in float32.
+ * Schema: `float(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_float(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` in float64.
+ * Schema: `double(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_double(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` in float16.
+ * Schema: `half(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_half(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` in bfloat16.
+ * Schema: `bfloat16(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bfloat16(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` in int64.
+ * Schema: `long(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_long(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` in int32.
+ * Schema: `int(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_int(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` in int16.
+ * Schema: `short(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_short(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` in int8.
+ * Schema: `char(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_char(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` in uint8.
+ * Schema: `byte(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_byte(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * `self` in bool.
+ * Schema: `bool(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bool(const trt_tensor* self, trt_tensor** out);
+
 /* --- factory --- */
 
 /**
@@ -292,6 +1079,836 @@ TRT_API trt_status* trt_index_add_(trt_tensor* self, int64_t dim, const trt_tens
 TRT_API trt_status* trt_index_add_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
     trt_tensor* source, trt_scalar alpha, trt_tensor* out);
 
+/**
+ * `self` with the slices of `source` at the positions `index` along `dim`; of repeated positions the last counts.
+ * Schema: `index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_copy(const trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
+    source, trt_tensor** out);
+
+/**
+ * In-place form of trt_index_copy: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_copy_(trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
+    source);
+
+/**
+ * Out form of trt_index_copy: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_copy_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* source, trt_tensor* out);
+
+/**
+ * `self` with `value` at the positions `index` along `dim`.
+ * Schema: `index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_fill_int_scalar(const trt_tensor* self, int64_t dim, const trt_tensor* index,
+    trt_scalar value, trt_tensor** out);
+
+/**
+ * In-place form of trt_index_fill_int_scalar: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_fill_int_scalar_(trt_tensor* self, int64_t dim, const trt_tensor* index, trt_scalar
+    value);
+
+/**
+ * Out form of trt_index_fill_int_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_fill_int_scalar_out(const trt_tensor* self, int64_t dim, const trt_tensor* index,
+    trt_scalar value, trt_tensor* out);
+
+/**
+ * `self` with the 0-d tensor `value` at the positions `index` along `dim`.
+ * Schema: `index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_fill_int_tensor(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* value, trt_tensor** out);
+
+/**
+ * The slices of `source` combined into `self` at the positions `index` along `dim` by prod, mean, amax or amin.
+ * Schema: `index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)
+ * -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_reduce(const trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
+    source, const char* reduce, bool include_self, trt_tensor** out);
+
+/**
+ * `out[i][j] = self[index[i][j]][j]` for `dim` 0, and so on; the shape is the index's.
+ * Schema: `gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gather(const trt_tensor* self, int64_t dim, const trt_tensor* index, bool sparse_grad,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_gather: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gather_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, bool sparse_grad,
+    trt_tensor* out);
+
+/**
+ * `self` with `out[index[i][j]][j] = src[i][j]` for `dim` 0, and so on; of repeated positions the last counts.
+ * Schema: `scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_src(const trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
+    src, trt_tensor** out);
+
+/**
+ * In-place form of trt_scatter_src: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_src_(trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor* src);
+
+/**
+ * Out form of trt_scatter_src: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_src_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* src, trt_tensor* out);
+
+/**
+ * `self` with `value` at the positions `index` along `dim`.
+ * Schema: `scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_value(const trt_tensor* self, int64_t dim, const trt_tensor* index, trt_scalar
+    value, trt_tensor** out);
+
+/**
+ * In-place form of trt_scatter_value: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_value_(trt_tensor* self, int64_t dim, const trt_tensor* index, trt_scalar value);
+
+/**
+ * Out form of trt_scatter_value: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_value_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, trt_scalar
+    value, trt_tensor* out);
+
+/**
+ * As scatter, but `src` is added or multiplied into `self` (`reduce` is add or multiply).
+ * Schema: `scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_reduce(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* src, const char* reduce, trt_tensor** out);
+
+/**
+ * As scatter, but `value` is added or multiplied into `self` (`reduce` is add or multiply).
+ * Schema: `scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_value_reduce(const trt_tensor* self, int64_t dim, const trt_tensor* index,
+    trt_scalar value, const char* reduce, trt_tensor** out);
+
+/**
+ * `self` with `src[i][j]` added to `out[index[i][j]][j]` for `dim` 0, and so on; repeated positions add up in the
+ * order of `src`.
+ * Schema: `scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_add(const trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
+    src, trt_tensor** out);
+
+/**
+ * In-place form of trt_scatter_add: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_add_(trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor* src);
+
+/**
+ * Out form of trt_scatter_add: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_add_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* src, trt_tensor* out);
+
+/**
+ * `src` combined into `self` at the positions `index` along `dim` by sum, prod, mean, amax or amin; without
+ * `include_self` the old values take no part.
+ * Schema: `scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool
+ * include_self=True) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_reduce_two(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* src, const char* reduce, bool include_self, trt_tensor** out);
+
+/**
+ * In-place form of trt_scatter_reduce_two: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_reduce_two_(trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* src, const char* reduce, bool include_self);
+
+/**
+ * Out form of trt_scatter_reduce_two: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_reduce_two_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* src, const char* reduce, bool include_self, trt_tensor* out);
+
+/**
+ * The elements `index` of the flattened tensor, in the shape of `index`; negative positions count from the end.
+ * Schema: `take(Tensor self, Tensor index) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_take(const trt_tensor* self, const trt_tensor* index, trt_tensor** out);
+
+/**
+ * Out form of trt_take: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_take_out(const trt_tensor* self, const trt_tensor* index, trt_tensor* out);
+
+/**
+ * `self` with the elements of `source` at the positions `index` of the flattened tensor, added if `accumulate`.
+ * Schema: `put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_put(const trt_tensor* self, const trt_tensor* index, const trt_tensor* source, bool
+    accumulate, trt_tensor** out);
+
+/**
+ * In-place form of trt_put: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_put_(trt_tensor* self, const trt_tensor* index, const trt_tensor* source, bool accumulate);
+
+/**
+ * Out form of trt_put: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_put_out(const trt_tensor* self, const trt_tensor* index, const trt_tensor* source, bool
+    accumulate, trt_tensor* out);
+
+/**
+ * gather with `self` and `indices` broadcast against each other outside of `dim`; without `dim` both are
+ * flattened.
+ * Schema: `take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_take_along_dim(const trt_tensor* self, const trt_tensor* indices, const int64_t* dim,
+    trt_tensor** out);
+
+/**
+ * `self[indices]`: integer tensors broadcast against each other, bool masks stand for their true positions, none
+ * takes a whole dimension. Negative positions count from the end.
+ * Schema: `index.Tensor(Tensor self, Tensor?[] indices) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_tensor(const trt_tensor* self, const trt_tensor* const* indices, size_t indices_count,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_index_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_tensor_out(const trt_tensor* self, const trt_tensor* const* indices, size_t
+    indices_count, trt_tensor* out);
+
+/**
+ * `self` with `self[indices] = values` done, or `+=` if `accumulate` (repeated positions add up, in order).
+ * Schema: `index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_put(const trt_tensor* self, const trt_tensor* const* indices, size_t indices_count,
+    const trt_tensor* values, bool accumulate, trt_tensor** out);
+
+/**
+ * In-place form of trt_index_put: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_put_(trt_tensor* self, const trt_tensor* const* indices, size_t indices_count, const
+    trt_tensor* values, bool accumulate);
+
+/**
+ * Out form of trt_index_put: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_put_out(const trt_tensor* self, const trt_tensor* const* indices, size_t
+    indices_count, const trt_tensor* values, bool accumulate, trt_tensor* out);
+
+/**
+ * `self` with `value` where the bool tensor `mask` is true.
+ * Schema: `masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_masked_fill_scalar(const trt_tensor* self, const trt_tensor* mask, trt_scalar value,
+    trt_tensor** out);
+
+/**
+ * Writes `value` into `self` where the bool tensor `mask` is true.
+ * Schema: `masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_masked_fill_scalar_(trt_tensor* self, const trt_tensor* mask, trt_scalar value);
+
+/**
+ * `self` with the 0-d tensor `value` where the bool tensor `mask` is true.
+ * Schema: `masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_masked_fill_tensor(const trt_tensor* self, const trt_tensor* mask, const trt_tensor* value,
+    trt_tensor** out);
+
+/**
+ * Writes the 0-d tensor `value` into `self` where the bool tensor `mask` is true.
+ * Schema: `masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_masked_fill_tensor_(trt_tensor* self, const trt_tensor* mask, const trt_tensor* value);
+
+/**
+ * The elements of `self` where the bool tensor `mask` is true, as a vector; both are broadcast.
+ * Schema: `masked_select(Tensor self, Tensor mask) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_masked_select(const trt_tensor* self, const trt_tensor* mask, trt_tensor** out);
+
+/**
+ * `self` with the elements of `source`, in order, where the bool tensor `mask` is true.
+ * Schema: `masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_masked_scatter(const trt_tensor* self, const trt_tensor* mask, const trt_tensor* source,
+    trt_tensor** out);
+
+/**
+ * In-place form of trt_masked_scatter: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_masked_scatter_(trt_tensor* self, const trt_tensor* mask, const trt_tensor* source);
+
+/**
+ * Out form of trt_masked_scatter: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_masked_scatter_out(const trt_tensor* self, const trt_tensor* mask, const trt_tensor* source,
+    trt_tensor* out);
+
+/**
+ * The positions of the elements that are not zero, in row-major order, one a row.
+ * Schema: `nonzero(Tensor self) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nonzero(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as nonzero.
+ * Schema: `argwhere(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_argwhere(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The tensors joined along `dim`, in the dtype that they promote to. Empty vectors are skipped.
+ * Schema: `cat(Tensor[] tensors, int dim=0) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cat(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor** out);
+
+/**
+ * Out form of trt_cat: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cat_out(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor*
+    out);
+
+/**
+ * The same as cat.
+ * Schema: `concat(Tensor[] tensors, int dim=0) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_concat(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor**
+    out);
+
+/**
+ * Tensors of one shape joined along a new dimension `dim`.
+ * Schema: `stack(Tensor[] tensors, int dim=0) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_stack(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor**
+    out);
+
+/**
+ * The tensors joined along dimension 1 (vectors along 0).
+ * Schema: `hstack(Tensor[] tensors) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_hstack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
+
+/**
+ * The tensors, at least 2-D, joined along dimension 0.
+ * Schema: `vstack(Tensor[] tensors) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_vstack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
+
+/**
+ * The tensors, at least 3-D, joined along dimension 2.
+ * Schema: `dstack(Tensor[] tensors) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_dstack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
+
+/**
+ * hstack in which vectors count as columns.
+ * Schema: `column_stack(Tensor[] tensors) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_column_stack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
+
+/**
+ * The order of elements reversed along `dims`.
+ * Schema: `flip(Tensor self, int[] dims) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_flip(const trt_tensor* self, const int64_t* dims, size_t dims_count, trt_tensor** out);
+
+/**
+ * Out form of trt_flip: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_flip_out(const trt_tensor* self, const int64_t* dims, size_t dims_count, trt_tensor* out);
+
+/**
+ * flip along dimension 1.
+ * Schema: `fliplr(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fliplr(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * flip along dimension 0.
+ * Schema: `flipud(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_flipud(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The elements shifted along `dims` (the flattened tensor if none), those that leave at the end returning at the
+ * begin.
+ * Schema: `roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_roll(const trt_tensor* self, const int64_t* shifts, size_t shifts_count, const int64_t*
+    dims, size_t dims_count, trt_tensor** out);
+
+/**
+ * Out form of trt_roll: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_roll_out(const trt_tensor* self, const int64_t* shifts, size_t shifts_count, const int64_t*
+    dims, size_t dims_count, trt_tensor* out);
+
+/**
+ * The plane of the two dimensions `dims` turned by 90 degrees `k` times.
+ * Schema: `rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rot90(const trt_tensor* self, int64_t k, const int64_t* dims, size_t dims_count,
+    trt_tensor** out);
+
+/**
+ * The matrices of the last two dimensions with zeros above `diagonal`.
+ * Schema: `tril(Tensor self, int diagonal=0) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_tril(const trt_tensor* self, int64_t diagonal, trt_tensor** out);
+
+/**
+ * In-place form of trt_tril: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_tril_(trt_tensor* self, int64_t diagonal);
+
+/**
+ * Out form of trt_tril: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_tril_out(const trt_tensor* self, int64_t diagonal, trt_tensor* out);
+
+/**
+ * The matrices of the last two dimensions with zeros below `diagonal`.
+ * Schema: `triu(Tensor self, int diagonal=0) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_triu(const trt_tensor* self, int64_t diagonal, trt_tensor** out);
+
+/**
+ * In-place form of trt_triu: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_triu_(trt_tensor* self, int64_t diagonal);
+
+/**
+ * Out form of trt_triu: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_triu_out(const trt_tensor* self, int64_t diagonal, trt_tensor* out);
+
+/**
+ * The positions on and below diagonal `offset` of a `row` by `col` matrix, as two rows.
+ * Schema: `tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_tril_indices(int64_t row, int64_t col, int64_t offset, trt_dtype dtype, const trt_device*
+    device, trt_tensor** out);
+
+/**
+ * The positions on and above diagonal `offset` of a `row` by `col` matrix, as two rows.
+ * Schema: `triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_triu_indices(int64_t row, int64_t col, int64_t offset, trt_dtype dtype, const trt_device*
+    device, trt_tensor** out);
+
+/**
+ * Matrices in the dimensions `dim1` and `dim2` with the last dimension of `self` on diagonal `offset`, zero
+ * elsewhere.
+ * Schema: `diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_diag_embed(const trt_tensor* self, int64_t offset, int64_t dim1, int64_t dim2, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_diag_embed: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_diag_embed_out(const trt_tensor* self, int64_t offset, int64_t dim1, int64_t dim2,
+    trt_tensor* out);
+
+/**
+ * A matrix with the vector `self` on a diagonal, or a copy of a diagonal of the matrix `self`.
+ * Schema: `diag(Tensor self, int diagonal=0) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_diag(const trt_tensor* self, int64_t diagonal, trt_tensor** out);
+
+/**
+ * A matrix with the elements of `self` on a diagonal.
+ * Schema: `diagflat(Tensor self, int offset=0) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_diagflat(const trt_tensor* self, int64_t offset, trt_tensor** out);
+
+/**
+ * `self` with `pad[0]` elements of `value` before and `pad[1]` after its last dimension, `pad[2]` and `pad[3]` for
+ * the one before, and so on; negative numbers cut.
+ * Schema: `constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_constant_pad_nd(const trt_tensor* self, const int64_t* pad, size_t pad_count, trt_scalar
+    value, trt_tensor** out);
+
+/**
+ * Out form of trt_constant_pad_nd: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_constant_pad_nd_out(const trt_tensor* self, const int64_t* pad, size_t pad_count, trt_scalar
+    value, trt_tensor* out);
+
+/**
+ * A copy of `self` with `src` at position `index` of `dim`.
+ * Schema: `select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_select_scatter(const trt_tensor* self, const trt_tensor* src, int64_t dim, int64_t index,
+    trt_tensor** out);
+
+/**
+ * A copy of `self` with `src` in a slice of `dim`.
+ * Schema: `slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_slice_scatter(const trt_tensor* self, const trt_tensor* src, int64_t dim, const int64_t*
+    start, const int64_t* end, int64_t step, trt_tensor** out);
+
+/**
+ * A copy of `self` with `src` on a diagonal.
+ * Schema: `diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_diagonal_scatter(const trt_tensor* self, const trt_tensor* src, int64_t offset, int64_t
+    dim1, int64_t dim2, trt_tensor** out);
+
+/**
+ * `self` repeated `repeats[d]` times along each dimension; missing dimensions are new leading ones.
+ * Schema: `repeat(Tensor self, int[] repeats) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_repeat(const trt_tensor* self, const int64_t* repeats, size_t repeats_count, trt_tensor**
+    out);
+
+/**
+ * repeat in which `dims` may be shorter than the shape.
+ * Schema: `tile(Tensor self, int[] dims) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_tile(const trt_tensor* self, const int64_t* dims, size_t dims_count, trt_tensor** out);
+
+/**
+ * Every element (or slice along `dim`) repeated `repeats` times.
+ * Schema: `repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_repeat_interleave_self_int(const trt_tensor* self, int64_t repeats, const int64_t* dim,
+    const int64_t* output_size, trt_tensor** out);
+
+/**
+ * Element (or slice along `dim`) number i repeated `repeats[i]` times.
+ * Schema: `repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) ->
+ * Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_repeat_interleave_self_tensor(const trt_tensor* self, const trt_tensor* repeats, const
+    int64_t* dim, const int64_t* output_size, trt_tensor** out);
+
+/**
+ * The number i, `repeats[i]` times, for all i.
+ * Schema: `repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_repeat_interleave_tensor(const trt_tensor* repeats, const int64_t* output_size, trt_tensor**
+    out);
+
+/**
+ * The elements sorted along `dim`, and where each came from. Equal elements keep their order; NaN is greater than
+ * all numbers.
+ * Schema: `sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_sort(const trt_tensor* self, int64_t dim, bool descending, trt_tensor** out_values,
+    trt_tensor** out_indices);
+
+/**
+ * Out form of trt_sort: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_sort_out(const trt_tensor* self, int64_t dim, bool descending, trt_tensor* values_out,
+    trt_tensor* indices_out);
+
+/**
+ * The same as sort, which is stable always.
+ * Schema: `sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor
+ * indices)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_sort_stable(const trt_tensor* self, const bool* stable, int64_t dim, bool descending,
+    trt_tensor** out_values, trt_tensor** out_indices);
+
+/**
+ * The indices that sort `self` along `dim`.
+ * Schema: `argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_argsort(const trt_tensor* self, int64_t dim, bool descending, trt_tensor** out);
+
+/**
+ * The same as argsort.
+ * Schema: `argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_argsort_stable(const trt_tensor* self, bool stable, int64_t dim, bool descending,
+    trt_tensor** out);
+
+/**
+ * The elements sorted along dimension 0.
+ * Schema: `msort(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_msort(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The `k` largest (or smallest) elements along `dim`, best first, and where they are.
+ * Schema: `topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor
+ * indices)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_topk(const trt_tensor* self, int64_t k, int64_t dim, bool largest, bool sorted, trt_tensor**
+    out_values, trt_tensor** out_indices);
+
+/**
+ * Out form of trt_topk: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_topk_out(const trt_tensor* self, int64_t k, int64_t dim, bool largest, bool sorted,
+    trt_tensor* values_out, trt_tensor* indices_out);
+
+/**
+ * The `k`-th smallest element (from 1) along `dim`, and where it is.
+ * Schema: `kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_kthvalue(const trt_tensor* self, int64_t k, int64_t dim, bool keepdim, trt_tensor**
+    out_values, trt_tensor** out_indices);
+
+/**
+ * Out form of trt_kthvalue: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_kthvalue_out(const trt_tensor* self, int64_t k, int64_t dim, bool keepdim, trt_tensor*
+    values_out, trt_tensor* indices_out);
+
+/**
+ * For each element of `self` the first position in the sorted rows at which it could stand (`right` or side right:
+ * the last).
+ * Schema: `searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
+ * side=None, Tensor? sorter=None) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_searchsorted_tensor(const trt_tensor* sorted_sequence, const trt_tensor* self, bool
+    out_int32, bool right, const char* side, const trt_tensor* sorter, trt_tensor** out);
+
+/**
+ * Out form of trt_searchsorted_tensor: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_searchsorted_tensor_out(const trt_tensor* sorted_sequence, const trt_tensor* self, bool
+    out_int32, bool right, const char* side, const trt_tensor* sorter, trt_tensor* out);
+
+/**
+ * The position at which a number could stand in a sorted vector.
+ * Schema: `searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
+ * side=None, Tensor? sorter=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_searchsorted_scalar(const trt_tensor* sorted_sequence, trt_scalar self, bool out_int32, bool
+    right, const char* side, const trt_tensor* sorter, trt_tensor** out);
+
+/**
+ * For each element the number of the interval between the sorted `boundaries` that it lies in.
+ * Schema: `bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bucketize_tensor(const trt_tensor* self, const trt_tensor* boundaries, bool out_int32, bool
+    right, trt_tensor** out);
+
+/**
+ * The number of the interval between the sorted `boundaries` that a number lies in.
+ * Schema: `bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bucketize_scalar(trt_scalar self, const trt_tensor* boundaries, bool out_int32, bool right,
+    trt_tensor** out);
+
+/**
+ * Whether each element occurs in `test_elements` (does not occur, if `invert`).
+ * Schema: `isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool
+ * invert=False) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_isin_tensor_tensor(const trt_tensor* elements, const trt_tensor* test_elements, bool
+    assume_unique, bool invert, trt_tensor** out);
+
+/**
+ * Out form of trt_isin_tensor_tensor: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_isin_tensor_tensor_out(const trt_tensor* elements, const trt_tensor* test_elements, bool
+    assume_unique, bool invert, trt_tensor* out);
+
+/**
+ * Whether each element equals a number.
+ * Schema: `isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False)
+ * -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_isin_tensor_scalar(const trt_tensor* elements, trt_scalar test_element, bool assume_unique,
+    bool invert, trt_tensor** out);
+
+/**
+ * Whether a number occurs in `test_elements`.
+ * Schema: `isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False)
+ * -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_isin_scalar_tensor(trt_scalar element, const trt_tensor* test_elements, bool assume_unique,
+    bool invert, trt_tensor** out);
+
 /* --- linalg --- */
 
 /**
@@ -524,6 +2141,88 @@ TRT_API trt_status* trt_tensordot_int(const trt_tensor* self, const trt_tensor* 
 TRT_API trt_status* trt_bilinear(const trt_tensor* input1, const trt_tensor* input2, const trt_tensor* weight, const
     trt_tensor* bias, trt_tensor** out);
 
+/* --- nn_activation --- */
+
+/**
+ * `exp(self) / sum(exp(self))` along `dim`; `self` is converted to `dtype` first if one is given.
+ * Schema: `softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_softmax(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor** out);
+
+/**
+ * Out form of trt_softmax: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_softmax_out(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor* out);
+
+/**
+ * The logarithm of softmax, accurate for large differences.
+ * Schema: `log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_log_softmax(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor** out);
+
+/**
+ * Out form of trt_log_softmax: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_log_softmax_out(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor* out);
+
+/**
+ * softmax of `-self`.
+ * Schema: `softmin(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_softmin(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor** out);
+
+/**
+ * `self` times the normal distribution function of it; `approximate` 'tanh' uses its approximation by tanh.
+ * Schema: `gelu(Tensor self, *, str approximate='none') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gelu(const trt_tensor* self, const char* approximate, trt_tensor** out);
+
+/**
+ * The first half of `self` along `dim` times the sigmoid of the second.
+ * Schema: `glu(Tensor self, int dim=-1) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_glu(const trt_tensor* self, int64_t dim, trt_tensor** out);
+
+/**
+ * `self` where it is positive, else `weight * self`; `weight` has one element, or one for each channel (dimension
+ * 1).
+ * Schema: `prelu(Tensor self, Tensor weight) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_prelu(const trt_tensor* self, const trt_tensor* weight, trt_tensor** out);
+
+/**
+ * Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; the identity outside of training.
+ * Schema: `dropout(Tensor input, float p=0.5, bool training=True, *, Generator? generator=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_dropout(const trt_tensor* input, double p, bool training, trt_generator* generator,
+    trt_tensor** out);
+
+/**
+ * dropout, with the bool mask of the elements that it kept.
+ * Schema: `native_dropout(Tensor input, float p, bool train=True, *, Generator? generator=None) -> (Tensor output,
+ * Tensor mask)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_native_dropout(const trt_tensor* input, double p, bool train, trt_generator* generator,
+    trt_tensor** out_output, trt_tensor** out_mask);
+
 /* --- nn_conv --- */
 
 /**
@@ -603,6 +2302,501 @@ TRT_API trt_status* trt_conv_transpose1d(const trt_tensor* input, const trt_tens
     const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, const int64_t*
     output_padding, size_t output_padding_count, int64_t groups, const int64_t* dilation, size_t dilation_count,
     trt_tensor** out);
+
+/* --- nn_embedding --- */
+
+/**
+ * Rows of the table `weight` [n, d] at `indices` (int64 or int32). Row `padding_idx` gets no gradient (-1: none).
+ * Schema: `embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_embedding(const trt_tensor* weight, const trt_tensor* indices, int64_t padding_idx, bool
+    scale_grad_by_freq, trt_tensor** out);
+
+/**
+ * Out form of trt_embedding: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_embedding_out(const trt_tensor* weight, const trt_tensor* indices, int64_t padding_idx, bool
+    scale_grad_by_freq, trt_tensor* out);
+
+/**
+ * A new last dimension with 1 at the class and 0 elsewhere; `num_classes` defaults to the largest class + 1.
+ * Schema: `one_hot(Tensor self, int num_classes=-1) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_one_hot(const trt_tensor* self, int64_t num_classes, trt_tensor** out);
+
+/**
+ * As constant_pad_nd; `mode` 'reflect', 'replicate' or 'circular' takes the elements from `input` instead.
+ * Schema: `pad(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_pad(const trt_tensor* input, const int64_t* pad, size_t pad_count, const char* mode, const
+    trt_scalar* value, trt_tensor** out);
+
+/**
+ * `input` divided by its p-norm along `dim` (by at least `eps`).
+ * Schema: `normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normalize(const trt_tensor* input, double p, int64_t dim, double eps, trt_tensor** out);
+
+/**
+ * The cosine of the angle between vectors along `dim`; each norm counts as at least `eps`.
+ * Schema: `cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cosine_similarity(const trt_tensor* x1, const trt_tensor* x2, int64_t dim, double eps,
+    trt_tensor** out);
+
+/**
+ * The p-norm of `x1 - x2 + eps` along the last dimension.
+ * Schema: `pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_pairwise_distance(const trt_tensor* x1, const trt_tensor* x2, double p, double eps, bool
+    keepdim, trt_tensor** out);
+
+/* --- nn_loss --- */
+
+/**
+ * The negative log likelihood of class indices. `input` holds log-probabilities [n, c, ...] or [c], `target` int64
+ * [n, ...] or a 0-d tensor; 'mean' is weighted by `weight` [c].
+ * Schema: `nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean')
+ * -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nll_loss(const trt_tensor* input, const trt_tensor* target, const trt_tensor* weight,
+    int64_t ignore_index, const char* reduction, trt_tensor** out);
+
+/**
+ * nll_loss of log_softmax, in one operator. `target` holds class indices, or probabilities in the shape of
+ * `input`.
+ * Schema: `cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str
+ * reduction='mean', float label_smoothing=0.0) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cross_entropy(const trt_tensor* input, const trt_tensor* target, const trt_tensor* weight,
+    int64_t ignore_index, const char* reduction, double label_smoothing, trt_tensor** out);
+
+/**
+ * `(input - target)^2`.
+ * Schema: `mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_mse_loss(const trt_tensor* input, const trt_tensor* target, const char* reduction,
+    trt_tensor** out);
+
+/**
+ * `|input - target|`.
+ * Schema: `l1_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_l1_loss(const trt_tensor* input, const trt_tensor* target, const char* reduction,
+    trt_tensor** out);
+
+/**
+ * Squares where the difference is below `beta`, absolute values above.
+ * Schema: `smooth_l1_loss(Tensor input, Tensor target, str reduction='mean', float beta=1.0) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_smooth_l1_loss(const trt_tensor* input, const trt_tensor* target, const char* reduction,
+    double beta, trt_tensor** out);
+
+/**
+ * Half squares where the difference is at most `delta`, scaled absolute values above.
+ * Schema: `huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_huber_loss(const trt_tensor* input, const trt_tensor* target, const char* reduction, double
+    delta, trt_tensor** out);
+
+/**
+ * The cross entropy of probabilities `input`; logarithms are cut off at -100.
+ * Schema: `binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_binary_cross_entropy(const trt_tensor* input, const trt_tensor* target, const trt_tensor*
+    weight, const char* reduction, trt_tensor** out);
+
+/**
+ * binary_cross_entropy of `sigmoid(input)`, stable. `pos_weight` weights the positive class.
+ * Schema: `binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean',
+ * Tensor? pos_weight=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_binary_cross_entropy_with_logits(const trt_tensor* input, const trt_tensor* target, const
+    trt_tensor* weight, const char* reduction, const trt_tensor* pos_weight, trt_tensor** out);
+
+/**
+ * The Kullback-Leibler divergence of `target` from `input`, which holds logarithms (as `target` does with
+ * `log_target`). `reduction` may be 'batchmean' too.
+ * Schema: `kl_div(Tensor input, Tensor target, str reduction='mean', bool log_target=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_kl_div(const trt_tensor* input, const trt_tensor* target, const char* reduction, bool
+    log_target, trt_tensor** out);
+
+/**
+ * 1 - cos where `target` is 1, `max(0, cos - margin)` where it is -1.
+ * Schema: `cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, str
+ * reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cosine_embedding_loss(const trt_tensor* input1, const trt_tensor* input2, const trt_tensor*
+    target, double margin, const char* reduction, trt_tensor** out);
+
+/**
+ * `input` where `target` is 1, `max(0, margin - input)` where it is -1.
+ * Schema: `hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, str reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_hinge_embedding_loss(const trt_tensor* input, const trt_tensor* target, double margin, const
+    char* reduction, trt_tensor** out);
+
+/**
+ * `max(0, margin - target * (input1 - input2))`.
+ * Schema: `margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, str reduction='mean')
+ * -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_margin_ranking_loss(const trt_tensor* input1, const trt_tensor* input2, const trt_tensor*
+    target, double margin, const char* reduction, trt_tensor** out);
+
+/**
+ * `log(1 + exp(-target * input))`.
+ * Schema: `soft_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_soft_margin_loss(const trt_tensor* input, const trt_tensor* target, const char* reduction,
+    trt_tensor** out);
+
+/**
+ * The margin by which other classes come close to class `target`, to the power `p`, over the number of classes.
+ * Schema: `multi_margin_loss(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None, str
+ * reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_multi_margin_loss(const trt_tensor* input, const trt_tensor* target, int64_t p, double
+    margin, const trt_tensor* weight, const char* reduction, trt_tensor** out);
+
+/**
+ * The margins by which other classes come close to each of the target classes, over the number of classes.
+ * `target` lists classes up to the first -1.
+ * Schema: `multilabel_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_multilabel_margin_loss(const trt_tensor* input, const trt_tensor* target, const char*
+    reduction, trt_tensor** out);
+
+/**
+ * The mean over the classes (last dimension) of binary cross entropies with logits.
+ * Schema: `multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') ->
+ * Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_multilabel_soft_margin_loss(const trt_tensor* input, const trt_tensor* target, const
+    trt_tensor* weight, const char* reduction, trt_tensor** out);
+
+/**
+ * `max(0, margin + |anchor - positive| - |anchor - negative|)` in the p-norm.
+ * Schema: `triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2.0,
+ * float eps=1e-06, bool swap=False, str reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_triplet_margin_loss(const trt_tensor* anchor, const trt_tensor* positive, const trt_tensor*
+    negative, double margin, double p, double eps, bool swap, const char* reduction, trt_tensor** out);
+
+/**
+ * The negative log likelihood of a Poisson distribution; `full` adds Stirling's term.
+ * Schema: `poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, float eps=1e-08, str
+ * reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_poisson_nll_loss(const trt_tensor* input, const trt_tensor* target, bool log_input, bool
+    full, double eps, const char* reduction, trt_tensor** out);
+
+/**
+ * The negative log likelihood of a normal distribution with variance `var` (at least `eps`); `full` adds the
+ * constant.
+ * Schema: `gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str
+ * reduction='mean') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gaussian_nll_loss(const trt_tensor* input, const trt_tensor* target, const trt_tensor* var,
+    bool full, double eps, const char* reduction, trt_tensor** out);
+
+/* --- nn_norm --- */
+
+/**
+ * Normalizes over the last dimensions, whose sizes are `normalized_shape`, then scales by `weight` and shifts by
+ * `bias`, which have that shape.
+ * Schema: `layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float
+ * eps=1e-05) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_layer_norm(const trt_tensor* input, const int64_t* normalized_shape, size_t
+    normalized_shape_count, const trt_tensor* weight, const trt_tensor* bias, double eps, trt_tensor** out);
+
+/**
+ * layer_norm, with the mean and `1 / sqrt(var + eps)` that it used.
+ * Schema: `native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) ->
+ * (Tensor output, Tensor mean, Tensor rstd)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_native_layer_norm(const trt_tensor* input, const int64_t* normalized_shape, size_t
+    normalized_shape_count, const trt_tensor* weight, const trt_tensor* bias, double eps, trt_tensor** out_output,
+    trt_tensor** out_mean, trt_tensor** out_rstd);
+
+/**
+ * Out form of trt_native_layer_norm: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_native_layer_norm_out(const trt_tensor* input, const int64_t* normalized_shape, size_t
+    normalized_shape_count, const trt_tensor* weight, const trt_tensor* bias, double eps, trt_tensor* output_out,
+    trt_tensor* mean_out, trt_tensor* rstd_out);
+
+/**
+ * Normalizes each channel (dimension 1). In training with the statistics of the batch, moving the running ones by
+ * `momentum` in place; else with the running ones.
+ * Schema: `batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor?
+ * bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_batch_norm(const trt_tensor* input, const trt_tensor* running_mean, const trt_tensor*
+    running_var, const trt_tensor* weight, const trt_tensor* bias, bool training, double momentum, double eps,
+    trt_tensor** out);
+
+/**
+ * batch_norm, with the mean and `1 / sqrt(var + eps)` of the batch (empty outside of training).
+ * Schema: `native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,
+ * bool training, float momentum, float eps) -> (Tensor output, Tensor save_mean, Tensor save_invstd)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_native_batch_norm(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
+    const trt_tensor* running_mean, const trt_tensor* running_var, bool training, double momentum, double eps,
+    trt_tensor** out_output, trt_tensor** out_save_mean, trt_tensor** out_save_invstd);
+
+/**
+ * Normalizes over each of `num_groups` groups of channels (dimension 1) of each sample; `weight` and `bias` have
+ * one element a channel.
+ * Schema: `group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) ->
+ * Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_group_norm(const trt_tensor* input, int64_t num_groups, const trt_tensor* weight, const
+    trt_tensor* bias, double eps, trt_tensor** out);
+
+/**
+ * batch_norm of each sample by itself; the running statistics are averages over the samples.
+ * Schema: `instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None,
+ * Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_instance_norm(const trt_tensor* input, const trt_tensor* running_mean, const trt_tensor*
+    running_var, const trt_tensor* weight, const trt_tensor* bias, bool use_input_stats, double momentum, double
+    eps, trt_tensor** out);
+
+/**
+ * Divides by a power of the mean square over `size` neighbouring channels (dimension 1).
+ * Schema: `local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_local_response_norm(const trt_tensor* input, int64_t size, double alpha, double beta, double
+    k, trt_tensor** out);
+
+/* --- nn_pool --- */
+
+/**
+ * The maximum of each window; `stride` defaults to `kernel_size`. With `ceil_mode` a window may overhang the end.
+ * Schema: `max_pool2d(Tensor self, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1,
+ * bool ceil_mode=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_pool2d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
+    const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, const int64_t*
+    dilation, size_t dilation_count, bool ceil_mode, trt_tensor** out);
+
+/**
+ * The maximum of each window and its position in the plane, row * w + column, as int64.
+ * Schema: `max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2]
+ * dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_pool2d_with_indices(const trt_tensor* self, const int64_t* kernel_size, size_t
+    kernel_size_count, const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count,
+    const int64_t* dilation, size_t dilation_count, bool ceil_mode, trt_tensor** out_output, trt_tensor**
+    out_indices);
+
+/**
+ * Out form of trt_max_pool2d_with_indices: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_pool2d_with_indices_out(const trt_tensor* self, const int64_t* kernel_size, size_t
+    kernel_size_count, const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count,
+    const int64_t* dilation, size_t dilation_count, bool ceil_mode, trt_tensor* output_out, trt_tensor*
+    indices_out);
+
+/**
+ * The maximum of each window; `stride` defaults to `kernel_size`.
+ * Schema: `max_pool1d(Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1,
+ * bool ceil_mode=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_pool1d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
+    const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, const int64_t*
+    dilation, size_t dilation_count, bool ceil_mode, trt_tensor** out);
+
+/**
+ * The maximum of each window and its position, as int64.
+ * Schema: `max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1]
+ * dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_pool1d_with_indices(const trt_tensor* self, const int64_t* kernel_size, size_t
+    kernel_size_count, const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count,
+    const int64_t* dilation, size_t dilation_count, bool ceil_mode, trt_tensor** out_output, trt_tensor**
+    out_indices);
+
+/**
+ * The average of each window; `stride` defaults to `kernel_size`. `divisor_override` replaces the number of
+ * elements.
+ * Schema: `avg_pool2d(Tensor self, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, bool ceil_mode=False,
+ * bool count_include_pad=True, int? divisor_override=None) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_avg_pool2d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
+    const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, bool ceil_mode, bool
+    count_include_pad, const int64_t* divisor_override, trt_tensor** out);
+
+/**
+ * Out form of trt_avg_pool2d: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_avg_pool2d_out(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
+    const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, bool ceil_mode, bool
+    count_include_pad, const int64_t* divisor_override, trt_tensor* out);
+
+/**
+ * The average of each window; `stride` defaults to `kernel_size`.
+ * Schema: `avg_pool1d(Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, bool ceil_mode=False,
+ * bool count_include_pad=True) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_avg_pool1d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
+    const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, bool ceil_mode, bool
+    count_include_pad, trt_tensor** out);
+
+/**
+ * Averages over windows chosen so that the output has `output_size`.
+ * Schema: `adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_avg_pool2d(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor** out);
+
+/**
+ * Out form of trt_adaptive_avg_pool2d: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_avg_pool2d_out(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor* out);
+
+/**
+ * Averages over windows chosen so that the output has length `output_size`.
+ * Schema: `adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_avg_pool1d(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor** out);
+
+/**
+ * Maxima of windows chosen so that the output has `output_size`.
+ * Schema: `adaptive_max_pool2d(Tensor self, int[2] output_size) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_max_pool2d(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor** out);
+
+/**
+ * Maxima of windows chosen so that the output has `output_size`, and their positions in the plane as int64.
+ * Schema: `adaptive_max_pool2d_with_indices(Tensor self, int[2] output_size) -> (Tensor output, Tensor indices)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_max_pool2d_with_indices(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor** out_output, trt_tensor** out_indices);
+
+/**
+ * Out form of trt_adaptive_max_pool2d_with_indices: writes the result into the given tensor, which is resized if
+ * its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_max_pool2d_with_indices_out(const trt_tensor* self, const int64_t* output_size,
+    size_t output_size_count, trt_tensor* output_out, trt_tensor* indices_out);
+
+/**
+ * Maxima of windows chosen so that the output has length `output_size`.
+ * Schema: `adaptive_max_pool1d(Tensor self, int[1] output_size) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_max_pool1d(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor** out);
+
+/**
+ * Maxima of windows chosen so that the output has length `output_size`, and their positions as int64.
+ * Schema: `adaptive_max_pool1d_with_indices(Tensor self, int[1] output_size) -> (Tensor output, Tensor indices)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_max_pool1d_with_indices(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor** out_output, trt_tensor** out_indices);
 
 /* --- pointwise --- */
 
@@ -1943,7 +4137,7 @@ TRT_API trt_status* trt_lgamma_out(const trt_tensor* self, trt_tensor* out);
 /**
  * The logarithmic derivative of the gamma function.
  * Schema: `digamma(Tensor self) -> Tensor`
- * Gradient: none.
+ * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_digamma(const trt_tensor* self, trt_tensor** out);
@@ -2779,29 +4973,6 @@ TRT_API trt_status* trt_where_scalar(const trt_tensor* condition, const trt_tens
     trt_tensor** out);
 
 /**
- * `self` with `value` where the bool tensor `mask` is true.
- * Schema: `masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor`
- * Gradient: yes.
- * @since 0.1
- */
-TRT_API trt_status* trt_masked_fill_scalar(const trt_tensor* self, const trt_tensor* mask, trt_scalar value,
-    trt_tensor** out);
-
-/**
- * In-place form of trt_masked_fill_scalar: writes the result into `self`.
- * @since 0.1
- */
-TRT_API trt_status* trt_masked_fill_scalar_(trt_tensor* self, const trt_tensor* mask, trt_scalar value);
-
-/**
- * Out form of trt_masked_fill_scalar: writes the result into the given tensor, which is resized if its shape
- * differs.
- * @since 0.1
- */
-TRT_API trt_status* trt_masked_fill_scalar_out(const trt_tensor* self, const trt_tensor* mask, trt_scalar value,
-    trt_tensor* out);
-
-/**
  * 0 below zero, 1 above, `values` at zero.
  * Schema: `heaviside(Tensor self, Tensor values) -> Tensor`
  * Gradient: none.
@@ -3149,6 +5320,230 @@ TRT_API trt_status* trt_softsign(const trt_tensor* self, trt_tensor** out);
  * @since 0.1
  */
 TRT_API trt_status* trt_softsign_out(const trt_tensor* self, trt_tensor* out);
+
+/* --- random --- */
+
+/**
+ * Fills `self` with numbers uniform in [`from`, `to`).
+ * Schema: `uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_uniform_(trt_tensor* self, double from, double to, trt_generator* generator);
+
+/**
+ * Fills `self` with normal numbers.
+ * Schema: `normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normal_(trt_tensor* self, double mean, double std, trt_generator* generator);
+
+/**
+ * Fills `self` with exponential numbers of rate `lambd`.
+ * Schema: `exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_exponential_(trt_tensor* self, double lambd, trt_generator* generator);
+
+/**
+ * Fills `self` with 1 with probability `p`, else 0.
+ * Schema: `bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bernoulli_float_(trt_tensor* self, double p, trt_generator* generator);
+
+/**
+ * Fills `self` with 1 with the probabilities `p` (broadcast), else 0.
+ * Schema: `bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bernoulli_tensor_(trt_tensor* self, const trt_tensor* p, trt_generator* generator);
+
+/**
+ * Fills `self` with integers uniform over all that its dtype holds exactly and that are not negative.
+ * Schema: `random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_random_(trt_tensor* self, trt_generator* generator);
+
+/**
+ * Fills `self` with integers uniform in [0, `to`).
+ * Schema: `random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_random_to_(trt_tensor* self, int64_t to, trt_generator* generator);
+
+/**
+ * Fills `self` with integers uniform in [`from`, `to`); without `to`, up to the largest of the dtype.
+ * Schema: `random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_random_from_(trt_tensor* self, int64_t from, const int64_t* to, trt_generator* generator);
+
+/**
+ * 1 with the probabilities `self`, else 0. The gradient is zero.
+ * Schema: `bernoulli(Tensor self, *, Generator? generator=None) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bernoulli(const trt_tensor* self, trt_generator* generator, trt_tensor** out);
+
+/**
+ * A tensor like `self` of 1 with probability `p`, else 0.
+ * Schema: `bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bernoulli_p(const trt_tensor* self, double p, trt_generator* generator, trt_tensor** out);
+
+/**
+ * A tensor of numbers uniform in [0, 1).
+ * Schema: `rand(int[] size, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rand(const int64_t* size, size_t size_count, trt_generator* generator, trt_dtype dtype,
+    const trt_device* device, trt_tensor** out);
+
+/**
+ * A tensor of standard normal numbers.
+ * Schema: `randn(int[] size, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randn(const int64_t* size, size_t size_count, trt_generator* generator, trt_dtype dtype,
+    const trt_device* device, trt_tensor** out);
+
+/**
+ * A tensor of integers uniform in [0, `high`); int64 by default.
+ * Schema: `randint(int high, int[] size, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None)
+ * -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randint(int64_t high, const int64_t* size, size_t size_count, trt_generator* generator,
+    trt_dtype dtype, const trt_device* device, trt_tensor** out);
+
+/**
+ * A tensor of integers uniform in [`low`, `high`); int64 by default.
+ * Schema: `randint.low(int low, int high, int[] size, *, Generator? generator=None, ScalarType? dtype=None, Device?
+ * device=None) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randint_low(int64_t low, int64_t high, const int64_t* size, size_t size_count,
+    trt_generator* generator, trt_dtype dtype, const trt_device* device, trt_tensor** out);
+
+/**
+ * The numbers from 0 to `n` - 1 in random order; int64 by default.
+ * Schema: `randperm(int n, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randperm(int64_t n, trt_generator* generator, trt_dtype dtype, const trt_device* device,
+    trt_tensor** out);
+
+/**
+ * rand in the shape, dtype and device of `self`, where not told otherwise.
+ * Schema: `rand_like(Tensor self, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) ->
+ * Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rand_like(const trt_tensor* self, trt_generator* generator, trt_dtype dtype, const
+    trt_device* device, trt_tensor** out);
+
+/**
+ * randn in the shape, dtype and device of `self`, where not told otherwise.
+ * Schema: `randn_like(Tensor self, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) ->
+ * Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randn_like(const trt_tensor* self, trt_generator* generator, trt_dtype dtype, const
+    trt_device* device, trt_tensor** out);
+
+/**
+ * randint in the shape, dtype and device of `self`, where not told otherwise.
+ * Schema: `randint_like(Tensor self, int high, *, Generator? generator=None, ScalarType? dtype=None, Device?
+ * device=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randint_like(const trt_tensor* self, int64_t high, trt_generator* generator, trt_dtype
+    dtype, const trt_device* device, trt_tensor** out);
+
+/**
+ * randint in the shape, dtype and device of `self`, where not told otherwise.
+ * Schema: `randint_like.low_dtype(Tensor self, int low, int high, *, Generator? generator=None, ScalarType?
+ * dtype=None, Device? device=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randint_like_low_dtype(const trt_tensor* self, int64_t low, int64_t high, trt_generator*
+    generator, trt_dtype dtype, const trt_device* device, trt_tensor** out);
+
+/**
+ * Normal numbers with the given means.
+ * Schema: `normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normal_tensor_float(const trt_tensor* mean, double std, trt_generator* generator,
+    trt_tensor** out);
+
+/**
+ * Normal numbers with the given standard deviations.
+ * Schema: `normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normal_float_tensor(double mean, const trt_tensor* std, trt_generator* generator,
+    trt_tensor** out);
+
+/**
+ * Normal numbers with the given means and standard deviations.
+ * Schema: `normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normal_tensor_tensor(const trt_tensor* mean, const trt_tensor* std, trt_generator*
+    generator, trt_tensor** out);
+
+/**
+ * A tensor of normal numbers.
+ * Schema: `normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, ScalarType?
+ * dtype=None, Device? device=None) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normal_float_float(double mean, double std, const int64_t* size, size_t size_count,
+    trt_generator* generator, trt_dtype dtype, const trt_device* device, trt_tensor** out);
+
+/**
+ * For each row of weights (not negative, of positive sum), `num_samples` indices drawn with probabilities in
+ * proportion to them.
+ * Schema: `multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) ->
+ * Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_multinomial(const trt_tensor* self, int64_t num_samples, bool replacement, trt_generator*
+    generator, trt_tensor** out);
+
+/**
+ * Out form of trt_multinomial: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_multinomial_out(const trt_tensor* self, int64_t num_samples, bool replacement,
+    trt_generator* generator, trt_tensor* out);
 
 /* --- reduction --- */
 

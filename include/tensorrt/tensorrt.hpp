@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -171,9 +172,8 @@ class Tensor {
   std::string to_string() const {
     char* s = nullptr;
     check(trt_tensor_to_string(handle_, &s));
-    std::string r(s);
-    trt_string_release(s);
-    return r;
+    const std::unique_ptr<char, void (*)(char*)> owner(s, trt_string_release);
+    return s;
   }
 
   bool requires_grad() const { return trt_tensor_requires_grad(handle_); }
@@ -222,6 +222,38 @@ struct NoGrad : GradMode {
 };
 
 namespace detail {
+/** A counted handle of the C API. */
+template <typename T, T* (*Retain)(T*), void (*Release)(T*)>
+class Handle {
+ public:
+  Handle(const Handle& o) : handle_(Retain(o.handle_)) {}
+  Handle(Handle&& o) noexcept : handle_(std::exchange(o.handle_, nullptr)) {}
+  Handle& operator=(Handle o) noexcept {
+    std::swap(handle_, o.handle_);
+    return *this;
+  }
+  ~Handle() { Release(handle_); }
+  T* get() const { return handle_; }
+
+ protected:
+  explicit Handle(T* owned) : handle_(owned) {}
+
+ private:
+  T* handle_;
+};
+/** Calls a C function whose last parameter is the output and returns that. */
+template <typename... P, typename... A>
+auto create(trt_status* (*fn)(P...), A... arguments) {
+  using Out = std::remove_pointer_t<std::tuple_element_t<sizeof...(P) - 1, std::tuple<P...>>>;
+  Out out{};
+  check(fn(arguments..., &out));
+  return out;
+}
+inline std::string take_string(char* s) {
+  std::string r(s ? s : "");
+  trt_string_release(s);
+  return r;
+}
 inline std::vector<const trt_tensor*> handles(const std::vector<Tensor>& list) {
   std::vector<const trt_tensor*> out;
   out.reserve(list.size());
@@ -251,6 +283,8 @@ inline std::vector<Tensor> take(trt_tensor_list* list) {
 
 }  // namespace trt
 
+#include "tensorrt/data.hpp"
+#include "tensorrt/nn.hpp"
 #include "tensorrt/ops.hpp"
 
 namespace trt {
