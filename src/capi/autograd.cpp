@@ -4,22 +4,24 @@
 #include "autograd/engine.h"
 #include "autograd/meta.h"
 #include "capi/convert.h"
+#include "capi/host_callback.h"
 
 using namespace trt;
 using namespace trt::capi;
 
 namespace {
 
-// A hook of the host. `destroy` runs when the last reference goes: exactly once, also if adding the hook failed.
+// A hook of the host.
 class HostHook final : public autograd::NodeHook {
  public:
-  HostHook(trt_hook_fn fn, void* user_data, trt_destroy_fn destroy) : fn_(fn), user_data_(user_data), destroy_(destroy) {}
-  ~HostHook() override {
-    if (destroy_) destroy_(user_data_);
-  }
+  HostHook(trt_hook_fn fn, HostData data) : fn_(fn), data_(std::move(data)) {}
   Tensor call(const Tensor& grad) override {
     trt_tensor* replaced = nullptr;
-    trt_status* status = fn_(handle(grad.impl()), &replaced, user_data_);
+    trt_status* status;
+    {
+      NoScope no_scope;
+      status = fn_(handle(grad.impl()), &replaced, data_.get());
+    }
     Tensor result = Tensor::adopt(impl(replaced));
     if (status) throw StatusError(status);
     return result;
@@ -27,8 +29,7 @@ class HostHook final : public autograd::NodeHook {
 
  private:
   trt_hook_fn fn_;
-  void* user_data_;
-  trt_destroy_fn destroy_;
+  HostData data_;
 };
 
 const Tensor& checked(const BorrowedTensor& t, const char* name) {
@@ -109,20 +110,11 @@ TRT_EXPORT trt_status* trt_grad(const trt_tensor* const* outputs, size_t outputs
 }
 
 TRT_EXPORT trt_status* trt_tensor_add_hook(trt_tensor* tensor, trt_hook_fn fn, void* user_data, trt_destroy_fn destroy, uint64_t* out_id) {
-  intrusive_ptr<HostHook> hook;
-  trt_status* status = guard("trt_tensor_add_hook", [&] {
-    try {
-      hook = make_intrusive<HostHook>(fn, user_data, destroy);
-    } catch (...) {
-      if (destroy) destroy(user_data);
-      throw;
-    }
-  });
-  if (status) return status;
+  HostData data(user_data, destroy);
   return guard("trt_tensor_add_hook", [&] {
     require_out(out_id, "out_id");
     if (!fn) throw_null_argument("fn");
-    *out_id = autograd::add_hook(MutableArg(tensor, "tensor"), hook);
+    *out_id = autograd::add_hook(MutableArg(tensor, "tensor"), make_intrusive<HostHook>(fn, std::move(data)));
   });
 }
 TRT_EXPORT trt_status* trt_tensor_remove_hook(trt_tensor* tensor, uint64_t id) {

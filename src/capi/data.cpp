@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "capi/convert.h"
+#include "capi/host_callback.h"
 #include "data/loader.h"
 #include "io/idx.h"
 
@@ -71,18 +72,6 @@ intrusive_ptr<HostContext> own(void* user_data, trt_destroy_fn destroy) {
     throw;
   }
 }
-
-// Handles that a callback makes are given to the library, so they must not be in a scope of the thread that happens to run it.
-class NoScope {
- public:
-  NoScope() : previous_(current_scope) { current_scope = nullptr; }
-  ~NoScope() { current_scope = previous_; }
-  NoScope(const NoScope&) = delete;
-  NoScope& operator=(const NoScope&) = delete;
-
- private:
-  Scope* previous_;
-};
 
 // Calls fn(out, fields), which returns a status, and takes over the handles that it made, also when it failed.
 template <typename F>

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "capi/handles.h"
 #include "tensorrt/base.h"
 
 namespace trt::capi {
@@ -21,6 +22,19 @@ class HostData {
  private:
   void* data_;
   trt_destroy_fn destroy_;
+};
+
+// While a callback of the host runs: handles that it makes and gives to the library must not also be released by a scope that is open on this
+// thread.
+class NoScope {
+ public:
+  NoScope() : previous_(current_scope) { current_scope = nullptr; }
+  ~NoScope() { current_scope = previous_; }
+  NoScope(const NoScope&) = delete;
+  NoScope& operator=(const NoScope&) = delete;
+
+ private:
+  Scope* previous_;
 };
 
 }  // namespace trt::capi

@@ -17,7 +17,11 @@ class HostModule final : public nn::Module {
   HostModule(std::string type_name, trt_forward_fn fn, HostData data) : Module(std::move(type_name)), fn_(fn), data_(std::move(data)) {}
   Tensor forward(const Tensor& input) override {
     trt_tensor* out = nullptr;
-    trt_status* status = fn_(handle(static_cast<nn::Module*>(this)), capi::handle(input.impl()), &out, data_.get());
+    trt_status* status;
+    {
+      NoScope no_scope;
+      status = fn_(handle(static_cast<nn::Module*>(this)), capi::handle(input.impl()), &out, data_.get());
+    }
     Tensor result = Tensor::adopt(impl(out));
     if (status) throw StatusError(status);
     TRT_CHECK_CODE(result.defined(), Code::kCallback, type_name(), ": the forward function gave no tensor");

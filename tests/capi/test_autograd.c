@@ -346,6 +346,21 @@ static void test_hooks(void** state) {
   assert_int_equal(destroyed, 4);
 }
 
+static void test_hook_inside_scope(void** state) {
+  (void)state;
+  /* What a hook makes goes to the library, also while a scope is open on the thread. */
+  trt_tensor* x = vec(kX, 3, true);
+  uint64_t id;
+  ok(trt_tensor_add_hook(x, double_it, NULL, NULL, &id));
+  ok(trt_scope_begin());
+  trt_tensor *y = mul(x, x), *s = sum(y);
+  ok(trt_tensor_backward(s));
+  ok(trt_scope_end());
+  const double want[] = {4, 8, 12};
+  grad_equals(x, want, 3);
+  trt_tensor_release(x);
+}
+
 static void test_backward_inputs(void** state) {
   (void)state;
   trt_tensor *x = vec(kX, 3, true), *y = vec(kY, 3, true), *z = mul(x, y), *s = sum(z);
@@ -428,6 +443,7 @@ int main(void) {
       cmocka_unit_test(test_fill_view_of_plain_base),
       cmocka_unit_test(test_modes),
       cmocka_unit_test(test_hooks),
+      cmocka_unit_test(test_hook_inside_scope),
       cmocka_unit_test(test_backward_inputs),
       cmocka_unit_test(test_long_chain),
       cmocka_unit_test(test_threads_share_a_leaf),
