@@ -9,13 +9,15 @@ trap 'rm -rf "$root"' EXIT
 DESTDIR="$root/image" meson install -C "$build" --no-rebuild --quiet >/dev/null
 pc=$(find "$root/image" -name tensorrt.pc)
 test -n "$pc" || { echo "tensorrt.pc is not installed"; exit 1; }
-cp "$here/outside.c" "$root/outside.c"
+# The program in the README, as a reader would paste it.
+sed -n '/^```c$/,/^```$/{/^```/d;p}' "$here/../../README.md" >"$root/outside.c"
 cd "$root"
 export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$root/image"
 # shellcheck disable=SC2046
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror -pedantic outside.c -o outside $(pkg-config --cflags --libs tensorrt)
 libdir=$(dirname "$(find "$root/image" -name libtensorrt.so)")
-LD_LIBRARY_PATH="$libdir" ./outside
+said=$(LD_LIBRARY_PATH="$libdir" ./outside)
+grep -qF "\`$said\`" "$here/../../README.md" || { echo "the README's program prints '$said', which is not what the README says"; exit 1; }
 if find "$root/image" -name tensorrt.hpp | grep -q .; then
   printf '#include <tensorrt/tensorrt.hpp>\nint main() { return 0; }\n' >outside.cpp
   # shellcheck disable=SC2046
