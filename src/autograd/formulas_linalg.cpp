@@ -6,12 +6,16 @@ namespace trt::formulas {
 
 Tensor scaled(const Tensor& t, const Scalar& factor) { return factor.equals(1) ? t : op::mul(t, factor); }
 
-Tensor mm_backward_left(const Tensor& grad, const Tensor& b, const Scalar& alpha) { return scaled(op::mm(grad, op::transpose(b, 0, 1)), alpha); }
+Tensor mm_backward_left(const Tensor& grad, const Tensor& b, const Scalar& alpha) {
+  return scaled(op::mm(grad, op::transpose(b, 0, 1)), alpha);
+}
 
-Tensor mm_backward_right(const Tensor& grad, const Tensor& a, const Scalar& alpha) { return scaled(op::mm(op::transpose(a, 0, 1), grad), alpha); }
+Tensor mm_backward_right(const Tensor& grad, const Tensor& a, const Scalar& alpha) {
+  return scaled(op::mm(op::transpose(a, 0, 1), grad), alpha);
+}
 
-std::tuple<Tensor, Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& input, const Tensor& weight, int64_t bias_dim,
-                                                   const std::array<bool, 3>& mask) {
+std::tuple<Tensor, Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                                   int64_t bias_dim, const std::array<bool, 3>& mask) {
   std::tuple<Tensor, Tensor, Tensor> out;
   const bool single = weight.dim() == 1;
   const bool matrix = input.dim() == 2 && !single;

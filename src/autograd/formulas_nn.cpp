@@ -4,23 +4,26 @@
 
 namespace trt::formulas {
 
-std::tuple<Tensor, Tensor, Tensor> conv2d_backward(const Tensor& grad, const Tensor& input, const Tensor& weight, IntArrayRef stride, IntArrayRef padding,
-                                                   IntArrayRef dilation, int64_t groups, const std::array<bool, 3>& mask) {
+std::tuple<Tensor, Tensor, Tensor> conv2d_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                                   IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                                                   int64_t groups, const std::array<bool, 3>& mask) {
   std::tuple<Tensor, Tensor, Tensor> out;
   const Tensor g = op::contiguous(grad);
-  if (mask[0]) std::get<0>(out) = op::conv2d_backward_input(g, weight, input.sizes(), stride, padding, dilation, groups);
+  if (mask[0])
+    std::get<0>(out) = op::conv2d_backward_input(g, weight, input.sizes(), stride, padding, dilation, groups);
   if (mask[1]) {
     auto [gw, gb] = op::conv2d_backward_weight(g, input, weight.sizes(), stride, padding, dilation, groups, mask[2]);
     std::get<1>(out) = gw;
     if (mask[2]) std::get<2>(out) = gb;
   } else if (mask[2]) {
-    std::get<2>(out) = input.dim() == 4 ? op::sum(g, IntArrayRef{int64_t{0}, int64_t{2}, int64_t{3}}) : op::sum(g, IntArrayRef{int64_t{1}, int64_t{2}});
+    std::get<2>(out) = input.dim() == 4 ? op::sum(g, IntArrayRef{int64_t{0}, int64_t{2}, int64_t{3}})
+                                        : op::sum(g, IntArrayRef{int64_t{1}, int64_t{2}});
   }
   return out;
 }
 
-Tensor conv2d_weight_gradient(const Tensor& grad, const Tensor& input, IntArrayRef weight_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-                              int64_t groups) {
+Tensor conv2d_weight_gradient(const Tensor& grad, const Tensor& input, IntArrayRef weight_size, IntArrayRef stride,
+                              IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
   return std::get<0>(op::conv2d_backward_weight(grad, input, weight_size, stride, padding, dilation, groups, false));
 }
 
@@ -31,7 +34,9 @@ Tensor gather_planes(const Tensor& planes, const Tensor& indices) {
   return op::reshape(op::gather(op::reshape(planes, flat_in), -1, op::reshape(indices, flat_out)), indices.sizes());
 }
 
-Tensor adaptive_avg_pool2d_of(const Tensor& input, IntArrayRef sizes) { return op::adaptive_avg_pool2d(input, {sizes[sizes.size() - 2], sizes[sizes.size() - 1]}); }
+Tensor adaptive_avg_pool2d_of(const Tensor& input, IntArrayRef sizes) {
+  return op::adaptive_avg_pool2d(input, {sizes[sizes.size() - 2], sizes[sizes.size() - 1]});
+}
 
 namespace {
 Tensor sum_over(const Tensor& t, int64_t dim) { return op::sum(t, IntArrayRef{dim}, true); }
@@ -44,29 +49,37 @@ Tensor softmax_double_backward(const Tensor& v, const Tensor& g, const Tensor& o
 }
 
 // The backward of log_softmax is g - exp(y) sum(g).
-Tensor log_softmax_adjoint(const Tensor& v, const Tensor& output, int64_t dim) { return op::sub(v, sum_over(op::mul(v, op::exp(output)), dim)); }
+Tensor log_softmax_adjoint(const Tensor& v, const Tensor& output, int64_t dim) {
+  return op::sub(v, sum_over(op::mul(v, op::exp(output)), dim));
+}
 Tensor log_softmax_double_backward(const Tensor& v, const Tensor& g, const Tensor& output, int64_t dim) {
   return op::neg(op::mul(op::mul(v, op::exp(output)), sum_over(g, dim)));
 }
 
 double dropout_scale(double p, bool train) { return !train ? 1.0 : p < 1 ? 1.0 / (1.0 - p) : 0.0; }
 
-std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad, const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight,
-                                                       const Tensor& mean, const Tensor& rstd, double eps, const std::array<bool, 3>& mask) {
-  auto [gx, gw, gb] = op::native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight, eps, mask[0], mask[1], mask[2]);
+std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad, const Tensor& input,
+                                                       IntArrayRef normalized_shape, const Tensor& weight,
+                                                       const Tensor& mean, const Tensor& rstd, double eps,
+                                                       const std::array<bool, 3>& mask) {
+  auto [gx, gw, gb] =
+      op::native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight, eps, mask[0], mask[1], mask[2]);
   return {mask[0] ? gx : Tensor(), mask[1] ? gw : Tensor(), mask[2] ? gb : Tensor()};
 }
 
-std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight, const Tensor& mean, const Tensor& invstd,
-                                                       bool training, double eps, const std::array<bool, 3>& mask) {
-  auto [gx, gw, gb] = op::native_batch_norm_backward(grad, input, weight, mean, invstd, training, eps, mask[0], mask[1], mask[2]);
+std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                                       const Tensor& mean, const Tensor& invstd, bool training,
+                                                       double eps, const std::array<bool, 3>& mask) {
+  auto [gx, gw, gb] =
+      op::native_batch_norm_backward(grad, input, weight, mean, invstd, training, eps, mask[0], mask[1], mask[2]);
   return {mask[0] ? gx : Tensor(), mask[1] ? gw : Tensor(), mask[2] ? gb : Tensor()};
 }
 
 namespace {
 
 // Note [Second derivative of a normalization]
-// With h = (x - mean) r normalized, r = 1 / sqrt(var + eps), g = gy w, and averages over the normalized elements, the backward is
+// With h = (x - mean) r normalized, r = 1 / sqrt(var + eps), g = gy w, and averages over the normalized elements, the
+// backward is
 //   gx = r P(g),  P(g) = g - avg(g) - h avg(g h),   gw = sum(gy h),   gb = sum(gy).
 // P is symmetric for a fixed h. For the gradients v, vw, vb of the three results:
 //   by gy: w r P(v) + vw h + vb
@@ -86,7 +99,8 @@ struct Norm {
 };
 
 // v, vw, vb undefined: zero. w undefined: 1. w, vw, vb broadcast against gy.
-std::tuple<Tensor, Tensor, Tensor> norm_double_backward(const Norm& n, const Tensor& v, const Tensor& vw, const Tensor& vb, const Tensor& gy, const Tensor& w,
+std::tuple<Tensor, Tensor, Tensor> norm_double_backward(const Norm& n, const Tensor& v, const Tensor& vw,
+                                                        const Tensor& vb, const Tensor& gy, const Tensor& w,
                                                         const std::array<bool, 3>& mask) {
   std::tuple<Tensor, Tensor, Tensor> out;
   auto plus = [](const Tensor& a, const Tensor& b) { return a.defined() ? op::add(a, b) : b; };
@@ -124,24 +138,30 @@ Tensor normalized(const Tensor& input, IntArrayRef dims, double eps, Tensor& r) 
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> layer_norm_double_backward(const Tensor& v, const Tensor& vw, const Tensor& vb, const Tensor& grad_output,
-                                                              const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, double eps,
-                                                              bool for_input, bool for_weight, bool for_bias, const std::array<bool, 3>& mask) {
+std::tuple<Tensor, Tensor, Tensor> layer_norm_double_backward(const Tensor& v, const Tensor& vw, const Tensor& vb,
+                                                              const Tensor& grad_output, const Tensor& input,
+                                                              IntArrayRef normalized_shape, const Tensor& weight,
+                                                              double eps, bool for_input, bool for_weight,
+                                                              bool for_bias, const std::array<bool, 3>& mask) {
   DimVector dims, lead;
   const int64_t first = input.dim() - static_cast<int64_t>(normalized_shape.size());
   for (int64_t d = 0; d < input.dim(); ++d) (d < first ? lead : dims).push_back(d);
   // The statistics are computed again from the input, so that this derivative can be differentiated too.
   Tensor r;
   const Tensor h = normalized(input, dims, eps, r);
-  auto out = norm_double_backward({h, r, dims, true}, for_input ? v : Tensor(), for_weight ? vw : Tensor(), for_bias ? vb : Tensor(), grad_output, weight, mask);
+  auto out = norm_double_backward({h, r, dims, true}, for_input ? v : Tensor(), for_weight ? vw : Tensor(),
+                                  for_bias ? vb : Tensor(), grad_output, weight, mask);
   Tensor& gw = std::get<2>(out);
   if (gw.defined()) gw = op::sum_to_size(gw, weight.sizes());
   return out;
 }
 
-std::tuple<Tensor, Tensor, Tensor> batch_norm_double_backward(const Tensor& v, const Tensor& vw, const Tensor& vb, const Tensor& grad_output,
-                                                              const Tensor& input, const Tensor& weight, const Tensor& mean, const Tensor& invstd, bool training,
-                                                              double eps, bool for_input, bool for_weight, bool for_bias, const std::array<bool, 3>& mask) {
+std::tuple<Tensor, Tensor, Tensor> batch_norm_double_backward(const Tensor& v, const Tensor& vw, const Tensor& vb,
+                                                              const Tensor& grad_output, const Tensor& input,
+                                                              const Tensor& weight, const Tensor& mean,
+                                                              const Tensor& invstd, bool training, double eps,
+                                                              bool for_input, bool for_weight, bool for_bias,
+                                                              const std::array<bool, 3>& mask) {
   DimVector dims, shape;
   for (int64_t d = 0; d < input.dim(); ++d) {
     if (d != 1) dims.push_back(d);
@@ -155,20 +175,23 @@ std::tuple<Tensor, Tensor, Tensor> batch_norm_double_backward(const Tensor& v, c
     r = spread(invstd, true);
     h = op::mul(op::sub(input, spread(mean, true)), r);
   }
-  auto out = norm_double_backward({h, r, dims, training}, for_input ? v : Tensor(), spread(vw, for_weight), spread(vb, for_bias), grad_output,
-                                  spread(weight, true), mask);
+  auto out = norm_double_backward({h, r, dims, training}, for_input ? v : Tensor(), spread(vw, for_weight),
+                                  spread(vb, for_bias), grad_output, spread(weight, true), mask);
   Tensor& gw = std::get<2>(out);
   if (gw.defined()) gw = op::reshape(op::sum(gw, dims), {input.size(1)});
   return out;
 }
 
-Tensor nll_loss_value(const Tensor& input, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+Tensor nll_loss_value(const Tensor& input, const Tensor& target, const Tensor& weight, int64_t reduction,
+                      int64_t ignore_index) {
   return std::get<0>(op::nll_loss_forward(input, target, weight, reduction, ignore_index));
 }
 
 // The backward is q - p sum(q), p being the softmax of the input and q = nll_loss_backward(grad_output), linear in it.
-std::tuple<Tensor, Tensor> cross_entropy_double_backward(const Tensor& v, const Tensor& grad_output, const Tensor& input, const Tensor& target,
-                                                         const Tensor& weight, const Tensor& total_weight, int64_t reduction, int64_t ignore_index,
+std::tuple<Tensor, Tensor> cross_entropy_double_backward(const Tensor& v, const Tensor& grad_output,
+                                                         const Tensor& input, const Tensor& target,
+                                                         const Tensor& weight, const Tensor& total_weight,
+                                                         int64_t reduction, int64_t ignore_index,
                                                          const std::array<bool, 2>& mask) {
   std::tuple<Tensor, Tensor> out;
   const int64_t dim = input.dim() == 1 ? 0 : 1;
@@ -178,7 +201,8 @@ std::tuple<Tensor, Tensor> cross_entropy_double_backward(const Tensor& v, const 
     std::get<0>(out) = nll_loss_value(u, target, weight, reduction, ignore_index);
   }
   if (mask[1]) {
-    const Tensor q = op::nll_loss_backward(grad_output, target, weight, total_weight, input.sizes(), reduction, ignore_index);
+    const Tensor q =
+        op::nll_loss_backward(grad_output, target, weight, total_weight, input.sizes(), reduction, ignore_index);
     std::get<1>(out) = op::neg(op::mul(op::softmax_backward(v, p, dim), sum_over(q, dim)));
   }
   return out;

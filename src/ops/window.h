@@ -14,14 +14,18 @@ struct Pair {
 // One or two numbers for height and width, small enough that arithmetic on sizes cannot overflow.
 inline Pair pair_of(IntArrayRef v, const char* op, const char* name) {
   TRT_CHECK(v.size() == 1 || v.size() == 2, op, ": ", name, " must be one number or two, got ", v);
-  for (int64_t x : v) TRT_CHECK(x > -(int64_t{1} << 31) && x < (int64_t{1} << 31), op, ": ", name, " is out of range: ", v);
+  for (int64_t x : v)
+    TRT_CHECK(x > -(int64_t{1} << 31) && x < (int64_t{1} << 31), op, ": ", name, " is out of range: ", v);
   return {v[0], v.back()};
 }
 
-// The number of positions of a window (stride and dilation positive) in an extent padded on both sides; 0 when it does not fit.
-inline int64_t window_count(int64_t extent, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, const char* op) {
+// The number of positions of a window (stride and dilation positive) in an extent padded on both sides; 0 when it does
+// not fit.
+inline int64_t window_count(int64_t extent, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                            const char* op) {
   constexpr int64_t kLimit = int64_t{1} << 31;
-  TRT_CHECK(extent < (int64_t{1} << 48) && kernel < kLimit, op, ": an extent of ", extent, " or a kernel of ", kernel, " is too large");
+  TRT_CHECK(extent < (int64_t{1} << 48) && kernel < kLimit, op, ": an extent of ", extent, " or a kernel of ", kernel,
+            " is too large");
   const int64_t room = extent + 2 * padding - dilation * (kernel - 1) - 1;
   return room < 0 ? 0 : room / stride + 1;
 }
@@ -53,6 +57,8 @@ template <typename T>
 T* optional_data(const Tensor& t) {
   return t.defined() ? t.data_ptr<T>() : nullptr;
 }
-inline Tensor optional_contiguous(const Tensor& t, DType dtype) { return t.defined() ? contiguous_tensor(t, dtype) : Tensor(); }
+inline Tensor optional_contiguous(const Tensor& t, DType dtype) {
+  return t.defined() ? contiguous_tensor(t, dtype) : Tensor();
+}
 
 }  // namespace trt

@@ -1,8 +1,8 @@
 // Matrix products: mm, bmm, mv, dot, addmm, baddbmm, linear.
 //
-// Float and double go to BLAS, with transposed operands passed as they lie in memory. The 16-bit floats are converted to
-// float and back, the integers to int64 (whose low bits are the result in their own width). Fractions among alpha and beta
-// are cut off for integers.
+// Float and double go to BLAS, with transposed operands passed as they lie in memory. The 16-bit floats are converted
+// to float and back, the integers to int64 (whose low bits are the result in their own width). Fractions among alpha
+// and beta are cut off for integers.
 #include "gen/linalg_native.h"
 #include "iter/copy.h"
 #include "kernels/cpu/convert.h"
@@ -13,7 +13,9 @@ namespace trt {
 namespace {
 
 // The dtype a product is computed in.
-DType product_dtype(DType t) { return is_reduced_floating(t) ? DType::Float32 : is_integral(t, true) ? DType::Int64 : t; }
+DType product_dtype(DType t) {
+  return is_reduced_floating(t) ? DType::Float32 : is_integral(t, true) ? DType::Int64 : t;
+}
 
 void check_same_dtype(const Tensor& a, const Tensor& b, const char* op) {
   TRT_CHECK(a.dtype() == b.dtype(), op, ": operands must have the same dtype, got ", a, " and ", b);
@@ -39,7 +41,8 @@ struct Matrix {
   int64_t batch_stride = 0;
 };
 
-// The last two dimensions of t (2-d or 3-d) as an operand in `dtype`; copied only when the strides or the dtype ask for it.
+// The last two dimensions of t (2-d or 3-d) as an operand in `dtype`; copied only when the strides or the dtype ask for
+// it.
 Matrix as_matrix(const Tensor& t, DType dtype) {
   const size_t n = t.sizes().size();
   const auto sizes = t.sizes(), strides = t.strides();
@@ -52,7 +55,8 @@ Matrix as_matrix(const Tensor& t, DType dtype) {
     m.memory = t;
     m.transposed = !rows_lie;
     // A single row or column leaves the distance free; BLAS wants one that a whole row fits in.
-    m.ld = rows_lie ? (rows <= 1 ? std::max<int64_t>(1, cols) : row_step) : (cols <= 1 ? std::max<int64_t>(1, rows) : col_step);
+    m.ld = rows_lie ? (rows <= 1 ? std::max<int64_t>(1, cols) : row_step)
+                    : (cols <= 1 ? std::max<int64_t>(1, rows) : col_step);
     m.batch_stride = n == 3 ? strides[0] : 0;
     return m;
   }
@@ -66,7 +70,8 @@ Matrix as_matrix(const Tensor& t, DType dtype) {
 void multiply(const Tensor& a, const Tensor& b, Tensor& c, const Scalar& alpha, const Scalar& beta) {
   const DType dtype = c.dtype();
   const size_t rank = a.sizes().size();
-  const int64_t batch = rank == 3 ? a.sizes()[0] : 1, m = a.sizes()[rank - 2], k = a.sizes()[rank - 1], n = b.sizes()[rank - 1];
+  const int64_t batch = rank == 3 ? a.sizes()[0] : 1, m = a.sizes()[rank - 2], k = a.sizes()[rank - 1],
+                n = b.sizes()[rank - 1];
   if (c.numel() == 0) return;
   const Matrix x = as_matrix(a, dtype), y = as_matrix(b, dtype);
   auto run = [&]<typename T>() {
@@ -75,22 +80,26 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& c, const Scalar& alpha, 
     T* out = c.data_ptr<T>();
     if constexpr (std::is_integral_v<T>) {
       for (int64_t i = 0; i < batch; ++i)
-        cpu::gemm_naive<T>(x.transposed, y.transposed, m, n, k, alpha.to_int(), p + i * x.batch_stride, x.ld, q + i * y.batch_stride, y.ld, beta.to_int(),
-                           out + i * m * n, n);
+        cpu::gemm_naive<T>(x.transposed, y.transposed, m, n, k, alpha.to_int(), p + i * x.batch_stride, x.ld,
+                           q + i * y.batch_stride, y.ld, beta.to_int(), out + i * m * n, n);
     } else if (batch == 1) {
       cpu::gemm(x.transposed, y.transposed, m, n, k, alpha.to<T>(), p, x.ld, q, y.ld, beta.to<T>(), out, n);
     } else {
-      cpu::gemm_batched(x.transposed, y.transposed, batch, m, n, k, alpha.to<T>(), p, x.ld, x.batch_stride, q, y.ld, y.batch_stride, beta.to<T>(), out, n,
-                        m * n);
+      cpu::gemm_batched(x.transposed, y.transposed, batch, m, n, k, alpha.to<T>(), p, x.ld, x.batch_stride, q, y.ld,
+                        y.batch_stride, beta.to<T>(), out, n, m * n);
     }
   };
-  if (dtype == DType::Int64) run.template operator()<int64_t>();
-  else if (dtype == DType::Float64) run.template operator()<double>();
-  else run.template operator()<float>();
+  if (dtype == DType::Int64)
+    run.template operator()<int64_t>();
+  else if (dtype == DType::Float64)
+    run.template operator()<double>();
+  else
+    run.template operator()<float>();
 }
 
 // out = beta * self + alpha * a b; self may be undefined.
-void product_into(const Tensor& self, const Tensor& a, const Tensor& b, Tensor& out, const Scalar& alpha, const Scalar& beta) {
+void product_into(const Tensor& self, const Tensor& a, const Tensor& b, Tensor& out, const Scalar& alpha,
+                  const Scalar& beta) {
   const DType dtype = product_dtype(out.dtype());
   Tensor target = dtype == out.dtype() ? out : empty_tensor(out.sizes(), dtype);
   const bool reads_self = self.defined() && !beta.equals(0);
@@ -100,7 +109,8 @@ void product_into(const Tensor& self, const Tensor& a, const Tensor& b, Tensor& 
 }
 
 TensorSpec product_spec(const Tensor& a, const Tensor& b, size_t rank, const char* op) {
-  TRT_CHECK(a.sizes().size() == rank && b.sizes().size() == rank, op, ": needs two ", rank, "-d tensors, got ", a, " and ", b);
+  TRT_CHECK(a.sizes().size() == rank && b.sizes().size() == rank, op, ": needs two ", rank, "-d tensors, got ", a,
+            " and ", b);
   check_same_dtype(a, b, op);
   TRT_CHECK(rank == 2 || a.sizes()[0] == b.sizes()[0], op, ": batch sizes differ, got ", a, " and ", b);
   TRT_CHECK(a.sizes()[rank - 1] == b.sizes()[rank - 2], op, ": inner sizes differ, got ", a, " and ", b);
@@ -166,11 +176,13 @@ namespace native {
 void mm(const Tensor& self, const Tensor& mat2, Tensor& out) { product_into(Tensor(), self, mat2, out, 1, 0); }
 void bmm(const Tensor& self, const Tensor& mat2, Tensor& out) { product_into(Tensor(), self, mat2, out, 1, 0); }
 
-void addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha, Tensor& out) {
+void addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha,
+           Tensor& out) {
   product_into(self, mat1, mat2, out, alpha, beta);
 }
 
-void baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha, Tensor& out) {
+void baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha,
+             Tensor& out) {
   product_into(self, batch1, batch2, out, alpha, beta);
 }
 
@@ -186,8 +198,10 @@ void mv(const Tensor& self, const Tensor& vec, Tensor& out) {
   const Matrix x = as_matrix(self, dtype);
   dispatch_float(dtype, "mv", [&]<typename T>() {
     const T* p = x.memory.data_ptr<T>();
-    if (x.transposed) cpu::gemv(true, n, m, T(1), p, x.ld, vec.data_ptr<T>(), vec.strides()[0], T(0), out.data_ptr<T>(), 1);
-    else cpu::gemv(false, m, n, T(1), p, x.ld, vec.data_ptr<T>(), vec.strides()[0], T(0), out.data_ptr<T>(), 1);
+    if (x.transposed)
+      cpu::gemv(true, n, m, T(1), p, x.ld, vec.data_ptr<T>(), vec.strides()[0], T(0), out.data_ptr<T>(), 1);
+    else
+      cpu::gemv(false, m, n, T(1), p, x.ld, vec.data_ptr<T>(), vec.strides()[0], T(0), out.data_ptr<T>(), 1);
   });
 }
 
@@ -196,7 +210,8 @@ void dot(const Tensor& self, const Tensor& tensor, Tensor& out) {
   const DType dtype = product_dtype(out.dtype());
   if (dtype == out.dtype() && is_floating(dtype)) {
     dispatch_float(dtype, "dot", [&]<typename T>() {
-      *out.data_ptr<T>() = n == 0 ? T(0) : cpu::dot(n, self.data_ptr<T>(), self.strides()[0], tensor.data_ptr<T>(), tensor.strides()[0]);
+      *out.data_ptr<T>() =
+          n == 0 ? T(0) : cpu::dot(n, self.data_ptr<T>(), self.strides()[0], tensor.data_ptr<T>(), tensor.strides()[0]);
     });
     return;
   }
@@ -214,12 +229,17 @@ void linear(const Tensor& input, const Tensor& weight, const Tensor& bias, Tenso
   Tensor rows = input.dim() == 2 ? input : contiguous_tensor(input);
   if (input.dim() != 2) rows = alias_tensor(rows, {m, k}, {std::max<int64_t>(k, 1), 1}, rows.storage_offset());
   const auto ws = weight.strides();
-  const Tensor wt = weight.dim() == 2 ? alias_tensor(weight, {k, n}, {ws[1], ws[0]}, weight.storage_offset())
-                                      : alias_tensor(weight, {k, 1}, {ws[0], std::max<int64_t>(k, 1) * std::max<int64_t>(ws[0], 1)}, weight.storage_offset());
+  const Tensor wt = weight.dim() == 2
+                        ? alias_tensor(weight, {k, n}, {ws[1], ws[0]}, weight.storage_offset())
+                        : alias_tensor(weight, {k, 1}, {ws[0], std::max<int64_t>(k, 1) * std::max<int64_t>(ws[0], 1)},
+                                       weight.storage_offset());
   Tensor matrix = alias_tensor(out, {m, n}, {n, 1}, out.storage_offset());
   if (!bias.defined()) return product_into(Tensor(), rows, wt, matrix, 1, 0);
-  if (bias.dim() <= 1) return product_into(bias.dim() == 1 && weight.dim() == 1 ? alias_tensor(bias, {bias.sizes()[0], 1}, {bias.strides()[0], 1}, bias.storage_offset()) : bias,
-                                           rows, wt, matrix, 1, 1);
+  if (bias.dim() <= 1)
+    return product_into(bias.dim() == 1 && weight.dim() == 1
+                            ? alias_tensor(bias, {bias.sizes()[0], 1}, {bias.strides()[0], 1}, bias.storage_offset())
+                            : bias,
+                        rows, wt, matrix, 1, 1);
   // A bias with more dimensions broadcasts over the unmerged shape.
   Tensor spread = empty_tensor(out.sizes(), out.dtype());
   copy_tensor(spread, bias);

@@ -8,9 +8,11 @@ namespace trt::composite {
 namespace {
 
 // beta * self + alpha * product, where self must broadcast to the product and is left out when beta is 0.
-Tensor add_scaled(const Tensor& self, const Tensor& product, const Scalar& beta_given, const Scalar& alpha_given, const char* op) {
+Tensor add_scaled(const Tensor& self, const Tensor& product, const Scalar& beta_given, const Scalar& alpha_given,
+                  const char* op) {
   const DType dtype = product.dtype();
-  const Scalar beta = is_floating(dtype) ? beta_given : Scalar(beta_given.to_int()), alpha = is_floating(dtype) ? alpha_given : Scalar(alpha_given.to_int());
+  const Scalar beta = is_floating(dtype) ? beta_given : Scalar(beta_given.to_int()),
+               alpha = is_floating(dtype) ? alpha_given : Scalar(alpha_given.to_int());
   TRT_CHECK(self.dtype() == dtype, op, ": self must have the dtype of the product, got ", self, " and ", product);
   const Tensor base = op::expand(self, product.sizes());
   if (dtype == DType::Bool) {
@@ -57,13 +59,15 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Sca
 }
 
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta, const Scalar& alpha) {
-  TRT_CHECK(is_floating(vec1.dtype()) || (!alpha.is_double() && !beta.is_double()), "addr: beta and alpha must be integers for tensors of dtype ", vec1.dtype());
+  TRT_CHECK(is_floating(vec1.dtype()) || (!alpha.is_double() && !beta.is_double()),
+            "addr: beta and alpha must be integers for tensors of dtype ", vec1.dtype());
   return add_scaled(self, op::outer(vec1, vec2), beta, alpha, "addr");
 }
 
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) {
   TRT_CHECK(batch1.dim() == 3 && batch2.dim() == 3, "addbmm: needs two 3-d tensors, got ", batch1, " and ", batch2);
-  TRT_CHECK(batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1), "addbmm: sizes do not fit, got ", batch1, " and ", batch2);
+  TRT_CHECK(batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1), "addbmm: sizes do not fit, got ",
+            batch1, " and ", batch2);
   // The sum over the batch is part of the inner dimension of one product.
   const int64_t inner = batch1.size(0) * batch1.size(2);
   const Tensor left = op::reshape(op::permute(batch1, {1, 0, 2}), {batch1.size(1), inner});
@@ -100,7 +104,8 @@ Tensor inner(const Tensor& self, const Tensor& other) {
 }
 
 Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other) {
-  TRT_CHECK(dims_self.size() == dims_other.size(), "tensordot: dimension lists of different lengths, ", dims_self, " and ", dims_other);
+  TRT_CHECK(dims_self.size() == dims_other.size(), "tensordot: dimension lists of different lengths, ", dims_self,
+            " and ", dims_other);
   auto wrapped = [](const Tensor& t, IntArrayRef dims) {
     DimVector out;
     uint64_t seen = 0;
@@ -124,7 +129,8 @@ Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self,
   int64_t k = 1;
   for (size_t i = 0; i < sa.size(); ++i) {
     const int64_t x = self.size(sa[i]), y = other.size(sb[i]);
-    TRT_CHECK(x == y || x == 1 || y == 1, "tensordot: sizes of dimensions ", dims_self[i], " and ", dims_other[i], " differ, got ", self, " and ", other);
+    TRT_CHECK(x == y || x == 1 || y == 1, "tensordot: sizes of dimensions ", dims_self[i], " and ", dims_other[i],
+              " differ, got ", self, " and ", other);
     // A dimension of size 1 broadcasts, so the other side is summed first.
     if (x == 1 && y != 1) b = op::sum(b, IntArrayRef{sb[i]}, true);
     if (y == 1 && x != 1) a = op::sum(a, IntArrayRef{sa[i]}, true);
@@ -148,7 +154,8 @@ Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self,
 }
 
 Tensor tensordot_int(const Tensor& self, const Tensor& other, int64_t dims) {
-  TRT_CHECK(dims >= 0 && dims <= self.dim() && dims <= other.dim(), "tensordot: cannot sum over ", dims, " dimensions of ", self, " and ", other);
+  TRT_CHECK(dims >= 0 && dims <= self.dim() && dims <= other.dim(), "tensordot: cannot sum over ", dims,
+            " dimensions of ", self, " and ", other);
   DimVector a, b;
   for (int64_t i = 0; i < dims; ++i) {
     a.push_back(self.dim() - dims + i);
@@ -158,11 +165,13 @@ Tensor tensordot_int(const Tensor& self, const Tensor& other, int64_t dims) {
 }
 
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {
-  TRT_CHECK(input1.dim() >= 1 && input1.dim() == input2.dim(), "bilinear: inputs must have the same number of dimensions, got ", input1, " and ", input2);
+  TRT_CHECK(input1.dim() >= 1 && input1.dim() == input2.dim(),
+            "bilinear: inputs must have the same number of dimensions, got ", input1, " and ", input2);
   for (int64_t d = 0; d + 1 < input1.dim(); ++d)
-    TRT_CHECK(input1.size(d) == input2.size(d), "bilinear: inputs differ in batch dimension ", d, ", got ", input1, " and ", input2);
-  TRT_CHECK(weight.dim() == 3 && weight.size(1) == input1.size(-1) && weight.size(2) == input2.size(-1), "bilinear: weight ", weight,
-            " does not fit inputs ", input1, " and ", input2);
+    TRT_CHECK(input1.size(d) == input2.size(d), "bilinear: inputs differ in batch dimension ", d, ", got ", input1,
+              " and ", input2);
+  TRT_CHECK(weight.dim() == 3 && weight.size(1) == input1.size(-1) && weight.size(2) == input2.size(-1),
+            "bilinear: weight ", weight, " does not fit inputs ", input1, " and ", input2);
   const int64_t pairs = weight.size(1) * weight.size(2);
   const DimVector lead(input1.sizes().data(), input1.sizes().size() - 1);
   const Tensor products = op::mul(op::unsqueeze(input1, -1), op::unsqueeze(input2, -2));

@@ -43,8 +43,10 @@ void softmax_into(const Tensor& self, int64_t dim, Tensor& out) {
   const Tensor x = contiguous_tensor(self, dtype);
   Computed y(out, dtype);
   dispatch_float(dtype, "softmax", [&]<typename T>() {
-    if constexpr (log) cpu::log_softmax_forward(x.data_ptr<T>(), y.data<T>(), a.outer, a.r, a.inner);
-    else cpu::softmax_forward(x.data_ptr<T>(), y.data<T>(), a.outer, a.r, a.inner);
+    if constexpr (log)
+      cpu::log_softmax_forward(x.data_ptr<T>(), y.data<T>(), a.outer, a.r, a.inner);
+    else
+      cpu::softmax_forward(x.data_ptr<T>(), y.data<T>(), a.outer, a.r, a.inner);
   });
   y.finish();
 }
@@ -56,20 +58,28 @@ void softmax_backward_into(const Tensor& grad_output, const Tensor& output, int6
   const Tensor gy = contiguous_tensor(grad_output, dtype), y = contiguous_tensor(output, dtype);
   Computed gx(out, dtype);
   dispatch_float(dtype, "softmax_backward", [&]<typename T>() {
-    if constexpr (log) cpu::log_softmax_backward(gy.data_ptr<T>(), y.data_ptr<T>(), gx.data<T>(), a.outer, a.r, a.inner);
-    else cpu::softmax_backward(gy.data_ptr<T>(), y.data_ptr<T>(), gx.data<T>(), a.outer, a.r, a.inner);
+    if constexpr (log)
+      cpu::log_softmax_backward(gy.data_ptr<T>(), y.data_ptr<T>(), gx.data<T>(), a.outer, a.r, a.inner);
+    else
+      cpu::softmax_backward(gy.data_ptr<T>(), y.data_ptr<T>(), gx.data<T>(), a.outer, a.r, a.inner);
   });
   gx.finish();
 }
 
-void check_probability(double p, const char* op) { TRT_CHECK(p >= 0 && p <= 1, op, ": the probability must be between 0 and 1, got ", p); }
+void check_probability(double p, const char* op) {
+  TRT_CHECK(p >= 0 && p <= 1, op, ": the probability must be between 0 and 1, got ", p);
+}
 
 }  // namespace
 
 namespace meta {
 
-TensorSpec softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) { return softmax_spec(self, dim, dtype, "softmax"); }
-TensorSpec log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) { return softmax_spec(self, dim, dtype, "log_softmax"); }
+TensorSpec softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return softmax_spec(self, dim, dtype, "softmax");
+}
+TensorSpec log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return softmax_spec(self, dim, dtype, "log_softmax");
+}
 TensorSpec softmax_backward(const Tensor& grad_output, const Tensor& output, int64_t dim) {
   return softmax_backward_spec(grad_output, output, dim, "softmax_backward");
 }
@@ -80,12 +90,15 @@ TensorSpec log_softmax_backward(const Tensor& grad_output, const Tensor& output,
 std::array<TensorSpec, 2> native_dropout(const Tensor& input, double p, bool, GeneratorImpl*) {
   check_probability(p, "dropout");
   TRT_CHECK_CODE(is_floating(input.dtype()), Code::kNotSupported, "dropout: not supported for dtype ", input.dtype());
-  return {TensorSpec(input.sizes(), input.dtype(), input.device()), TensorSpec(input.sizes(), DType::Bool, input.device())};
+  return {TensorSpec(input.sizes(), input.dtype(), input.device()),
+          TensorSpec(input.sizes(), DType::Bool, input.device())};
 }
 
 TensorSpec native_dropout_backward(const Tensor& grad_output, const Tensor& mask, double) {
-  TRT_CHECK_CODE(is_floating(grad_output.dtype()), Code::kNotSupported, "native_dropout_backward: not supported for dtype ", grad_output.dtype());
-  TRT_CHECK(mask.dtype() == DType::Bool && mask.sizes() == grad_output.sizes(), "native_dropout_backward: mask ", mask, " does not fit gradient ", grad_output);
+  TRT_CHECK_CODE(is_floating(grad_output.dtype()), Code::kNotSupported,
+                 "native_dropout_backward: not supported for dtype ", grad_output.dtype());
+  TRT_CHECK(mask.dtype() == DType::Bool && mask.sizes() == grad_output.sizes(), "native_dropout_backward: mask ", mask,
+            " does not fit gradient ", grad_output);
   return TensorSpec(grad_output.sizes(), grad_output.dtype(), grad_output.device());
 }
 
@@ -93,9 +106,15 @@ TensorSpec native_dropout_backward(const Tensor& grad_output, const Tensor& mask
 
 namespace native {
 
-void softmax(const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) { softmax_into<false>(self, dim, out); }
-void log_softmax(const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) { softmax_into<true>(self, dim, out); }
-void softmax_backward(const Tensor& grad_output, const Tensor& output, int64_t dim, Tensor& out) { softmax_backward_into<false>(grad_output, output, dim, out); }
+void softmax(const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) {
+  softmax_into<false>(self, dim, out);
+}
+void log_softmax(const Tensor& self, int64_t dim, std::optional<DType>, Tensor& out) {
+  softmax_into<true>(self, dim, out);
+}
+void softmax_backward(const Tensor& grad_output, const Tensor& output, int64_t dim, Tensor& out) {
+  softmax_backward_into<false>(grad_output, output, dim, out);
+}
 void log_softmax_backward(const Tensor& grad_output, const Tensor& output, int64_t dim, Tensor& out) {
   softmax_backward_into<true>(grad_output, output, dim, out);
 }
@@ -113,8 +132,9 @@ void native_dropout(const Tensor& input, double p, bool train, GeneratorImpl* ge
   // Groups of 16 counters for 64 elements (Note [Random element layout]).
   const uint64_t counters = (static_cast<uint64_t>(n) + 63) / 64 * 16;
   const GeneratorImpl::State at = (generator ? *generator : default_generator()).reserve(counters);
-  dispatch_float(dtype, "dropout",
-                 [&]<typename T>() { cpu::dropout_forward(x.data_ptr<T>(), y.data<T>(), mask.data_ptr<uint8_t>(), n, p, at.seed, at.offset); });
+  dispatch_float(dtype, "dropout", [&]<typename T>() {
+    cpu::dropout_forward(x.data_ptr<T>(), y.data<T>(), mask.data_ptr<uint8_t>(), n, p, at.seed, at.offset);
+  });
   y.finish();
 }
 
@@ -122,8 +142,9 @@ void native_dropout_backward(const Tensor& grad_output, const Tensor& mask, doub
   const DType dtype = compute_dtype(out.dtype());
   const Tensor g = contiguous_tensor(grad_output, dtype), kept = contiguous_tensor(mask);
   Computed gx(out, dtype);
-  dispatch_float(dtype, "native_dropout_backward",
-                 [&]<typename T>() { cpu::masked_scale(g.data_ptr<T>(), kept.data_ptr<uint8_t>(), gx.data<T>(), out.numel(), scale); });
+  dispatch_float(dtype, "native_dropout_backward", [&]<typename T>() {
+    cpu::masked_scale(g.data_ptr<T>(), kept.data_ptr<uint8_t>(), gx.data<T>(), out.numel(), scale);
+  });
   gx.finish();
 }
 
@@ -137,7 +158,8 @@ Tensor softmin(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
 }
 
 Tensor gelu(const Tensor& self, std::string_view approximate) {
-  TRT_CHECK(approximate == "none" || approximate == "tanh", "gelu: approximate must be 'none' or 'tanh', got '", approximate, "'");
+  TRT_CHECK(approximate == "none" || approximate == "tanh", "gelu: approximate must be 'none' or 'tanh', got '",
+            approximate, "'");
   return approximate == "none" ? op::gelu_erf(self) : op::gelu_tanh(self);
 }
 
@@ -150,10 +172,12 @@ Tensor glu(const Tensor& self, int64_t dim) {
 
 Tensor prelu(const Tensor& self, const Tensor& weight) {
   TRT_CHECK(weight.dim() <= 1, "prelu: weight must have one dimension or none, got ", weight);
-  TRT_CHECK(self.dtype() == weight.dtype(), "prelu: self and weight must have the same dtype, got ", self, " and ", weight);
+  TRT_CHECK(self.dtype() == weight.dtype(), "prelu: self and weight must have the same dtype, got ", self, " and ",
+            weight);
   if (weight.numel() == 1) return op::prelu_slope(self, op::reshape(weight, {}));
   const int64_t channels = self.dim() >= 2 ? self.size(1) : 1;
-  TRT_CHECK(weight.numel() == channels, "prelu: weight ", weight, " must have one element or one for each of ", channels, " channels");
+  TRT_CHECK(weight.numel() == channels, "prelu: weight ", weight, " must have one element or one for each of ",
+            channels, " channels");
   DimVector shape(static_cast<size_t>(self.dim() - 1), 1);
   shape[0] = channels;
   return op::prelu_slope(self, op::reshape(weight, shape));

@@ -16,14 +16,16 @@ struct ConvArgs {
   int64_t groups;
 };
 
-// Checks everything but the gradient's own shape, and fills the kernel's description. `input` is [n, c, h, w] or [c, h, w].
+// Checks everything but the gradient's own shape, and fills the kernel's description. `input` is [n, c, h, w] or [c, h,
+// w].
 cpu::Conv2dShape conv_shape(IntArrayRef input, IntArrayRef weight, const ConvArgs& a, const char* op) {
   TRT_CHECK(input.size() == 3 || input.size() == 4, op, ": input must have 3 or 4 dimensions, got shape ", input);
   TRT_CHECK(weight.size() == 4, op, ": weight must have 4 dimensions, got shape ", weight);
   for (int64_t d : weight) TRT_CHECK(d >= 0, op, ": sizes must not be negative, got ", weight);
   for (int64_t d : input) TRT_CHECK(d >= 0, op, ": sizes must not be negative, got ", input);
   const size_t lead = input.size() - 3;
-  const Pair stride = pair_of(a.stride, op, "stride"), padding = pair_of(a.padding, op, "padding"), dilation = pair_of(a.dilation, op, "dilation");
+  const Pair stride = pair_of(a.stride, op, "stride"), padding = pair_of(a.padding, op, "padding"),
+             dilation = pair_of(a.dilation, op, "dilation");
   cpu::Conv2dShape s;
   s.n = lead ? input[0] : 1;
   s.c = input[lead];
@@ -44,12 +46,14 @@ cpu::Conv2dShape conv_shape(IntArrayRef input, IntArrayRef weight, const ConvArg
   TRT_CHECK(s.stride_h > 0 && s.stride_w > 0, op, ": stride must be positive, got ", a.stride);
   TRT_CHECK(s.dil_h > 0 && s.dil_w > 0, op, ": dilation must be positive, got ", a.dilation);
   TRT_CHECK(s.pad_h >= 0 && s.pad_w >= 0, op, ": padding must not be negative, got ", a.padding);
-  TRT_CHECK(s.o > 0 && s.o % s.groups == 0, op, ": the ", s.o, " output channels of weight ", weight, " must be a positive multiple of groups = ", s.groups);
-  TRT_CHECK(s.c % s.groups == 0 && weight[1] == s.c / s.groups, op, ": input ", input, " with ", s.c, " channels does not fit weight ", weight, " and groups = ",
-            s.groups);
+  TRT_CHECK(s.o > 0 && s.o % s.groups == 0, op, ": the ", s.o, " output channels of weight ", weight,
+            " must be a positive multiple of groups = ", s.groups);
+  TRT_CHECK(s.c % s.groups == 0 && weight[1] == s.c / s.groups, op, ": input ", input, " with ", s.c,
+            " channels does not fit weight ", weight, " and groups = ", s.groups);
   s.oh = window_count(s.h, s.kh, s.stride_h, s.pad_h, s.dil_h, op);
   s.ow = window_count(s.w, s.kw, s.stride_w, s.pad_w, s.dil_w, op);
-  TRT_CHECK(s.oh > 0 && s.ow > 0, op, ": the padded input of shape ", input, " is smaller than the kernel of shape ", weight);
+  TRT_CHECK(s.oh > 0 && s.ow > 0, op, ": the padded input of shape ", input, " is smaller than the kernel of shape ",
+            weight);
   return s;
 }
 
@@ -80,7 +84,8 @@ void for_each_product(const cpu::Conv2dShape& s, F&& f) {
                 for (int64_t j = 0; j < s.kw; ++j) {
                   const int64_t v = q * s.stride_w - s.pad_w + j * s.dil_w;
                   if (v < 0 || v >= s.w) continue;
-                  f(((n * s.c + o / og * cg + c) * s.h + h) * s.w + v, ((o * cg + c) * s.kh + i) * s.kw + j, ((n * s.o + o) * s.oh + r) * s.ow + q);
+                  f(((n * s.c + o / og * cg + c) * s.h + h) * s.w + v, ((o * cg + c) * s.kh + i) * s.kw + j,
+                    ((n * s.o + o) * s.oh + r) * s.ow + q);
                 }
               }
   });
@@ -103,7 +108,8 @@ DType conv_dtype(DType t) { return is_integral(t, true) ? DType::Int64 : compute
 
 namespace meta {
 
-TensorSpec conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
+TensorSpec conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                  IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
   check_operands(input, weight, "conv2d");
   TRT_CHECK_CODE(input.dtype() != DType::Bool, Code::kNotSupported, "conv2d: not supported for dtype bool");
   const cpu::Conv2dShape s = conv_shape(input.sizes(), weight.sizes(), {stride, padding, dilation, groups}, "conv2d");
@@ -114,35 +120,42 @@ TensorSpec conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
   return TensorSpec(output_sizes(s, input.sizes().size()), input.dtype(), input.device());
 }
 
-TensorSpec conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef input_size, IntArrayRef stride, IntArrayRef padding,
-                                 IntArrayRef dilation, int64_t groups) {
+TensorSpec conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef input_size,
+                                 IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
   check_operands(grad_output, weight, "conv2d_backward_input");
-  TRT_CHECK_CODE(grad_output.dtype() != DType::Bool, Code::kNotSupported, "conv2d_backward_input: not supported for dtype bool");
-  const cpu::Conv2dShape s = conv_shape(input_size, weight.sizes(), {stride, padding, dilation, groups}, "conv2d_backward_input");
-  TRT_CHECK(grad_output.sizes() == IntArrayRef(output_sizes(s, input_size.size())), "conv2d_backward_input: gradient ", grad_output,
-            " does not fit the output's shape ", output_sizes(s, input_size.size()));
+  TRT_CHECK_CODE(grad_output.dtype() != DType::Bool, Code::kNotSupported,
+                 "conv2d_backward_input: not supported for dtype bool");
+  const cpu::Conv2dShape s =
+      conv_shape(input_size, weight.sizes(), {stride, padding, dilation, groups}, "conv2d_backward_input");
+  TRT_CHECK(grad_output.sizes() == IntArrayRef(output_sizes(s, input_size.size())), "conv2d_backward_input: gradient ",
+            grad_output, " does not fit the output's shape ", output_sizes(s, input_size.size()));
   return TensorSpec(input_size, grad_output.dtype(), grad_output.device());
 }
 
-std::array<TensorSpec, 2> conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, IntArrayRef weight_size, IntArrayRef stride,
-                                                 IntArrayRef padding, IntArrayRef dilation, int64_t groups, bool with_bias) {
+std::array<TensorSpec, 2> conv2d_backward_weight(const Tensor& grad_output, const Tensor& input,
+                                                 IntArrayRef weight_size, IntArrayRef stride, IntArrayRef padding,
+                                                 IntArrayRef dilation, int64_t groups, bool with_bias) {
   check_operands(grad_output, input, "conv2d_backward_weight");
-  const cpu::Conv2dShape s = conv_shape(input.sizes(), weight_size, {stride, padding, dilation, groups}, "conv2d_backward_weight");
-  TRT_CHECK(grad_output.sizes() == IntArrayRef(output_sizes(s, input.sizes().size())), "conv2d_backward_weight: gradient ", grad_output,
-            " does not fit the output's shape ", output_sizes(s, input.sizes().size()));
-  return {TensorSpec(weight_size, input.dtype(), input.device()), TensorSpec({with_bias ? s.o : 0}, input.dtype(), input.device())};
+  const cpu::Conv2dShape s =
+      conv_shape(input.sizes(), weight_size, {stride, padding, dilation, groups}, "conv2d_backward_weight");
+  TRT_CHECK(grad_output.sizes() == IntArrayRef(output_sizes(s, input.sizes().size())),
+            "conv2d_backward_weight: gradient ", grad_output, " does not fit the output's shape ",
+            output_sizes(s, input.sizes().size()));
+  return {TensorSpec(weight_size, input.dtype(), input.device()),
+          TensorSpec({with_bias ? s.o : 0}, input.dtype(), input.device())};
 }
 
 }  // namespace meta
 
 namespace native {
 
-void conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups,
-            Tensor& out) {
+void conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
+            IntArrayRef dilation, int64_t groups, Tensor& out) {
   if (out.numel() == 0) return;
   const cpu::Conv2dShape s = conv_shape(input.sizes(), weight.sizes(), {stride, padding, dilation, groups}, "conv2d");
   const DType dtype = conv_dtype(out.dtype());
-  const Tensor x = contiguous_tensor(input, dtype), w = contiguous_tensor(weight, dtype), b = optional_contiguous(bias, dtype);
+  const Tensor x = contiguous_tensor(input, dtype), w = contiguous_tensor(weight, dtype),
+               b = optional_contiguous(bias, dtype);
   Computed y(out, dtype);
   if (dtype == DType::Int64) {
     conv2d_int(s, x.data_ptr<uint64_t>(), w.data_ptr<uint64_t>(), optional_data<uint64_t>(b), y.data<uint64_t>());
@@ -154,23 +167,28 @@ void conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntAr
   y.finish();
 }
 
-void conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef input_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-                           int64_t groups, Tensor& out) {
+void conv2d_backward_input(const Tensor& grad_output, const Tensor& weight, IntArrayRef input_size, IntArrayRef stride,
+                           IntArrayRef padding, IntArrayRef dilation, int64_t groups, Tensor& out) {
   if (out.numel() == 0) return;
-  const cpu::Conv2dShape s = conv_shape(input_size, weight.sizes(), {stride, padding, dilation, groups}, "conv2d_backward_input");
+  const cpu::Conv2dShape s =
+      conv_shape(input_size, weight.sizes(), {stride, padding, dilation, groups}, "conv2d_backward_input");
   const DType dtype = conv_dtype(out.dtype());
   const Tensor gy = contiguous_tensor(grad_output, dtype), w = contiguous_tensor(weight, dtype);
   Computed gx(out, dtype);
-  if (dtype == DType::Int64) conv2d_int_backward_input(s, gy.data_ptr<uint64_t>(), w.data_ptr<uint64_t>(), gx.data<uint64_t>());
+  if (dtype == DType::Int64)
+    conv2d_int_backward_input(s, gy.data_ptr<uint64_t>(), w.data_ptr<uint64_t>(), gx.data<uint64_t>());
   else
-    dispatch_float(dtype, "conv2d_backward_input",
-                   [&]<typename T>() { cpu::conv2d_backward_input(s, gy.data_ptr<T>(), w.data_ptr<T>(), gx.data<T>()); });
+    dispatch_float(dtype, "conv2d_backward_input", [&]<typename T>() {
+      cpu::conv2d_backward_input(s, gy.data_ptr<T>(), w.data_ptr<T>(), gx.data<T>());
+    });
   gx.finish();
 }
 
-void conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, IntArrayRef weight_size, IntArrayRef stride, IntArrayRef padding,
-                            IntArrayRef dilation, int64_t groups, bool with_bias, Tensor& grad_weight, Tensor& grad_bias) {
-  const cpu::Conv2dShape s = conv_shape(input.sizes(), weight_size, {stride, padding, dilation, groups}, "conv2d_backward_weight");
+void conv2d_backward_weight(const Tensor& grad_output, const Tensor& input, IntArrayRef weight_size, IntArrayRef stride,
+                            IntArrayRef padding, IntArrayRef dilation, int64_t groups, bool with_bias,
+                            Tensor& grad_weight, Tensor& grad_bias) {
+  const cpu::Conv2dShape s =
+      conv_shape(input.sizes(), weight_size, {stride, padding, dilation, groups}, "conv2d_backward_weight");
   const DType dtype = compute_dtype(grad_weight.dtype());
   const Tensor gy = contiguous_tensor(grad_output, dtype), x = contiguous_tensor(input, dtype);
   Computed gw(grad_weight, dtype), gb(grad_bias, dtype);

@@ -7,21 +7,22 @@ namespace trt::composite {
 
 namespace {
 
-// 'valid' or 'same' as padding of the last `dims` dimensions. Where 'same' needs one more element at the end than at the
-// begin, the input is padded there first.
+// 'valid' or 'same' as padding of the last `dims` dimensions. Where 'same' needs one more element at the end than at
+// the begin, the input is padded there first.
 struct NamedPadding {
   Tensor input;
   DimVector each;
 };
 
-NamedPadding named_padding(const Tensor& input, const Tensor& weight, IntArrayRef stride, std::string_view name, IntArrayRef dilation, size_t dims,
-                           const char* op) {
+NamedPadding named_padding(const Tensor& input, const Tensor& weight, IntArrayRef stride, std::string_view name,
+                           IntArrayRef dilation, size_t dims, const char* op) {
   NamedPadding out{input, DimVector(dims, 0)};
   TRT_CHECK(name == "valid" || name == "same", op, ": padding must be 'valid' or 'same', got '", name, "'");
   if (name == "valid") return out;
   TRT_CHECK(weight.sizes().size() == dims + 2, op, ": weight must have ", dims + 2, " dimensions, got ", weight);
   TRT_CHECK(stride.size() == 1 || stride.size() == dims, op, ": stride must be one number or ", dims, ", got ", stride);
-  TRT_CHECK(dilation.size() == 1 || dilation.size() == dims, op, ": dilation must be one number or ", dims, ", got ", dilation);
+  TRT_CHECK(dilation.size() == 1 || dilation.size() == dims, op, ": dilation must be one number or ", dims, ", got ",
+            dilation);
   for (int64_t s : stride) TRT_CHECK(s == 1, op, ": padding 'same' needs stride 1, got ", stride);
   DimVector extra(2 * dims, 0);
   bool uneven = false;
@@ -45,40 +46,47 @@ int64_t single(IntArrayRef v, const char* op, const char* name) {
 
 }  // namespace
 
-Tensor conv2d_padding(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, std::string_view padding, IntArrayRef dilation,
-                      int64_t groups) {
+Tensor conv2d_padding(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                      std::string_view padding, IntArrayRef dilation, int64_t groups) {
   const NamedPadding p = named_padding(input, weight, stride, padding, dilation, 2, "conv2d");
   return op::conv2d(p.input, weight, bias, stride, p.each, dilation, groups);
 }
 
-Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
-  TRT_CHECK((input.dim() == 2 || input.dim() == 3) && weight.dim() == 3, "conv1d: needs an input of 2 or 3 and a weight of 3 dimensions, got ", input, " and ",
-            weight);
-  const int64_t s = single(stride, "conv1d", "stride"), p = single(padding, "conv1d", "padding"), d = single(dilation, "conv1d", "dilation");
-  return op::squeeze(op::conv2d(op::unsqueeze(input, -2), op::unsqueeze(weight, -2), bias, IntArrayRef{1, s}, IntArrayRef{0, p}, IntArrayRef{1, d}, groups), -2);
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
+              IntArrayRef dilation, int64_t groups) {
+  TRT_CHECK((input.dim() == 2 || input.dim() == 3) && weight.dim() == 3,
+            "conv1d: needs an input of 2 or 3 and a weight of 3 dimensions, got ", input, " and ", weight);
+  const int64_t s = single(stride, "conv1d", "stride"), p = single(padding, "conv1d", "padding"),
+                d = single(dilation, "conv1d", "dilation");
+  return op::squeeze(op::conv2d(op::unsqueeze(input, -2), op::unsqueeze(weight, -2), bias, IntArrayRef{1, s},
+                                IntArrayRef{0, p}, IntArrayRef{1, d}, groups),
+                     -2);
 }
 
-Tensor conv1d_padding(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, std::string_view padding, IntArrayRef dilation,
-                      int64_t groups) {
+Tensor conv1d_padding(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                      std::string_view padding, IntArrayRef dilation, int64_t groups) {
   const NamedPadding p = named_padding(input, weight, stride, padding, dilation, 1, "conv1d");
   return op::conv1d(p.input, weight, bias, stride, p.each, dilation, groups);
 }
 
-Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef output_padding,
-                        int64_t groups, IntArrayRef dilation) {
+Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
   constexpr const char* kName = "conv_transpose2d";
-  TRT_CHECK((input.dim() == 3 || input.dim() == 4) && weight.dim() == 4, kName, ": needs an input of 3 or 4 and a weight of 4 dimensions, got ", input, " and ",
-            weight);
-  const Pair s = pair_of(stride, kName, "stride"), p = pair_of(padding, kName, "padding"), extra = pair_of(output_padding, kName, "output_padding"),
-             d = pair_of(dilation, kName, "dilation");
-  TRT_CHECK(groups > 0 && weight.size(0) == input.size(-3) && weight.size(0) % groups == 0, kName, ": input ", input, " does not fit weight ", weight,
-            " and groups = ", groups);
+  TRT_CHECK((input.dim() == 3 || input.dim() == 4) && weight.dim() == 4, kName,
+            ": needs an input of 3 or 4 and a weight of 4 dimensions, got ", input, " and ", weight);
+  const Pair s = pair_of(stride, kName, "stride"), p = pair_of(padding, kName, "padding"),
+             extra = pair_of(output_padding, kName, "output_padding"), d = pair_of(dilation, kName, "dilation");
+  TRT_CHECK(groups > 0 && weight.size(0) == input.size(-3) && weight.size(0) % groups == 0, kName, ": input ", input,
+            " does not fit weight ", weight, " and groups = ", groups);
   TRT_CHECK(extra.h >= 0 && extra.w >= 0 && (extra.h < s.h || extra.h < d.h) && (extra.w < s.w || extra.w < d.w), kName,
             ": output_padding must be smaller than stride or dilation, got ", output_padding);
   auto extent = [&](int64_t in, int64_t k, int64_t stride1, int64_t pad, int64_t dil, int64_t more) {
     int64_t out = 0;
-    const bool overflow = __builtin_mul_overflow(in - 1, stride1, &out) || __builtin_add_overflow(out, dil * (std::min<int64_t>(k, int64_t{1} << 31) - 1) + more + 1 - 2 * pad, &out);
-    TRT_CHECK(!overflow && out > 0, kName, ": the output of input ", input, " and weight ", weight, " is empty or too large");
+    const bool overflow =
+        __builtin_mul_overflow(in - 1, stride1, &out) ||
+        __builtin_add_overflow(out, dil * (std::min<int64_t>(k, int64_t{1} << 31) - 1) + more + 1 - 2 * pad, &out);
+    TRT_CHECK(!overflow && out > 0, kName, ": the output of input ", input, " and weight ", weight,
+              " is empty or too large");
     return out;
   };
   int64_t channels = 0;
@@ -94,14 +102,16 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
   return op::add(y, op::reshape(bias, {channels, 1, 1}));
 }
 
-Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef output_padding,
-                        int64_t groups, IntArrayRef dilation) {
+Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                        IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
   constexpr const char* kName = "conv_transpose1d";
-  TRT_CHECK((input.dim() == 2 || input.dim() == 3) && weight.dim() == 3, kName, ": needs an input of 2 or 3 and a weight of 3 dimensions, got ", input, " and ",
-            weight);
-  const int64_t s = single(stride, kName, "stride"), p = single(padding, kName, "padding"), e = single(output_padding, kName, "output_padding"),
-                d = single(dilation, kName, "dilation");
-  return op::squeeze(op::conv_transpose2d(op::unsqueeze(input, -2), op::unsqueeze(weight, -2), bias, {1, s}, {0, p}, {0, e}, groups, {1, d}), -2);
+  TRT_CHECK((input.dim() == 2 || input.dim() == 3) && weight.dim() == 3, kName,
+            ": needs an input of 2 or 3 and a weight of 3 dimensions, got ", input, " and ", weight);
+  const int64_t s = single(stride, kName, "stride"), p = single(padding, kName, "padding"),
+                e = single(output_padding, kName, "output_padding"), d = single(dilation, kName, "dilation");
+  return op::squeeze(op::conv_transpose2d(op::unsqueeze(input, -2), op::unsqueeze(weight, -2), bias, {1, s}, {0, p},
+                                          {0, e}, groups, {1, d}),
+                     -2);
 }
 
 }  // namespace trt::composite

@@ -14,12 +14,14 @@ namespace trt {
 namespace {
 
 void check_index_dtype(const Tensor& indices, const char* op) {
-  TRT_CHECK(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32, op, ": indices must be int64 or int32, got ", indices);
+  TRT_CHECK(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32, op,
+            ": indices must be int64 or int32, got ", indices);
 }
 
 void check_indices(const int64_t* p, int64_t n, int64_t rows, const char* op) {
   for (int64_t i = 0; i < n; ++i)
-    TRT_CHECK_CODE(p[i] >= 0 && p[i] < rows, Code::kOutOfRange, op, ": index ", p[i], " is out of range for ", rows, " rows");
+    TRT_CHECK_CODE(p[i] >= 0 && p[i] < rows, Code::kOutOfRange, op, ": index ", p[i], " is out of range for ", rows,
+                   " rows");
 }
 
 DimVector with_last(IntArrayRef sizes, int64_t last) {
@@ -35,15 +37,19 @@ namespace meta {
 TensorSpec embedding(const Tensor& weight, const Tensor& indices, int64_t padding_idx, bool) {
   TRT_CHECK(weight.dim() == 2, "embedding: weight must have two dimensions, got ", weight);
   check_index_dtype(indices, "embedding");
-  TRT_CHECK(padding_idx >= -1 && padding_idx < std::max<int64_t>(weight.sizes()[0], 1), "embedding: padding_idx ", padding_idx, " is out of range for weight ", weight);
+  TRT_CHECK(padding_idx >= -1 && padding_idx < std::max<int64_t>(weight.sizes()[0], 1), "embedding: padding_idx ",
+            padding_idx, " is out of range for weight ", weight);
   return TensorSpec(with_last(indices.sizes(), weight.sizes()[1]), weight.dtype(), weight.device());
 }
 
-TensorSpec embedding_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef weight_size, int64_t, bool) {
+TensorSpec embedding_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef weight_size, int64_t,
+                              bool) {
   check_index_dtype(indices, "embedding_backward");
-  TRT_CHECK_CODE(is_floating(grad_output.dtype()), Code::kNotSupported, "embedding_backward: not supported for dtype ", grad_output.dtype());
-  TRT_CHECK(weight_size.size() == 2 && grad_output.sizes() == IntArrayRef(with_last(indices.sizes(), weight_size[1])), "embedding_backward: gradient ",
-            grad_output, " does not fit indices ", indices, " and weight of shape ", weight_size);
+  TRT_CHECK_CODE(is_floating(grad_output.dtype()), Code::kNotSupported, "embedding_backward: not supported for dtype ",
+                 grad_output.dtype());
+  TRT_CHECK(weight_size.size() == 2 && grad_output.sizes() == IntArrayRef(with_last(indices.sizes(), weight_size[1])),
+            "embedding_backward: gradient ", grad_output, " does not fit indices ", indices, " and weight of shape ",
+            weight_size);
   return TensorSpec(weight_size, grad_output.dtype(), grad_output.device());
 }
 
@@ -67,11 +73,13 @@ void embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, Tenso
   const char* from = static_cast<const char*>(table.data());
   char* to = static_cast<char*>(out.data());
   parallel_for(0, n, std::max<int64_t>(1, 32768 / d), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) std::memcpy(to + static_cast<size_t>(i) * bytes, from + static_cast<size_t>(p[i]) * bytes, bytes);
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(to + static_cast<size_t>(i) * bytes, from + static_cast<size_t>(p[i]) * bytes, bytes);
   });
 }
 
-void embedding_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef weight_size, int64_t padding_idx, bool scale_grad_by_freq, Tensor& out) {
+void embedding_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef weight_size, int64_t padding_idx,
+                        bool scale_grad_by_freq, Tensor& out) {
   const DType dtype = compute_dtype(out.dtype());
   const Tensor at = contiguous_tensor(indices, DType::Int64), g = contiguous_tensor(grad_output, dtype);
   const int64_t n = at.numel(), rows = weight_size[0], d = weight_size[1];
@@ -118,7 +126,8 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   TRT_CHECK(num_classes != -1 || n > 0, "one_hot: num_classes must be given for a tensor without elements");
   TRT_CHECK(largest < std::numeric_limits<int64_t>::max(), "one_hot: class ", largest, " is too large");
   const int64_t count = num_classes == -1 ? largest + 1 : num_classes;
-  TRT_CHECK_CODE(largest < count, Code::kOutOfRange, "one_hot: class ", largest, " is out of range for ", count, " classes");
+  TRT_CHECK_CODE(largest < count, Code::kOutOfRange, "one_hot: class ", largest, " is out of range for ", count,
+                 " classes");
   Tensor out = empty_tensor(with_last(self.sizes(), count), DType::Int64, self.device());
   int64_t* to = out.data_ptr<int64_t>();
   std::fill_n(to, out.numel(), 0);
@@ -132,29 +141,36 @@ namespace composite {
 
 Tensor pad(const Tensor& input, IntArrayRef pad, std::string_view mode, const std::optional<Scalar>& value) {
   if (mode == "constant") return op::constant_pad_nd(input, pad, value.value_or(Scalar(0)));
-  TRT_CHECK(mode == "reflect" || mode == "replicate" || mode == "circular", "pad: mode must be 'constant', 'reflect', 'replicate' or 'circular', got '", mode, "'");
+  TRT_CHECK(mode == "reflect" || mode == "replicate" || mode == "circular",
+            "pad: mode must be 'constant', 'reflect', 'replicate' or 'circular', got '", mode, "'");
   TRT_CHECK(!value || value->equals(0), "pad: mode '", mode, "' takes no value");
   const int64_t dims = static_cast<int64_t>(pad.size() / 2);
-  TRT_CHECK(pad.size() % 2 == 0 && dims >= 1 && dims <= 3 && (input.dim() == dims + 1 || input.dim() == dims + 2), "pad: mode '", mode, "' pads the last ", dims,
-            " of ", dims + 1, " or ", dims + 2, " dimensions, got pad ", pad, " for input ", input);
+  TRT_CHECK(pad.size() % 2 == 0 && dims >= 1 && dims <= 3 && (input.dim() == dims + 1 || input.dim() == dims + 2),
+            "pad: mode '", mode, "' pads the last ", dims, " of ", dims + 1, " or ", dims + 2, " dimensions, got pad ",
+            pad, " for input ", input);
   Tensor out = input;
   for (int64_t k = 0; k < dims; ++k) {
-    const int64_t before = pad[static_cast<size_t>(2 * k)], after = pad[static_cast<size_t>(2 * k + 1)], dim = input.dim() - 1 - k, n = input.size(dim);
+    const int64_t before = pad[static_cast<size_t>(2 * k)], after = pad[static_cast<size_t>(2 * k + 1)],
+                  dim = input.dim() - 1 - k, n = input.size(dim);
     if (before == 0 && after == 0) continue;
     const int64_t limit = mode == "reflect" ? n - 1 : n;
     constexpr int64_t kFar = int64_t{1} << 40;
     const bool bounded = before > -kFar && after > -kFar && before < kFar && after < kFar;
-    TRT_CHECK(bounded && n > 0 && (mode == "replicate" || (before <= limit && after <= limit)), "pad: mode '", mode, "' cannot pad dimension ", dim, " of size ", n,
-              " by ", before, " and ", after);
-    TRT_CHECK(n + before + after >= 0, "pad: ", before, " and ", after, " cut more than dimension ", dim, " of size ", n);
+    TRT_CHECK(bounded && n > 0 && (mode == "replicate" || (before <= limit && after <= limit)), "pad: mode '", mode,
+              "' cannot pad dimension ", dim, " of size ", n, " by ", before, " and ", after);
+    TRT_CHECK(n + before + after >= 0, "pad: ", before, " and ", after, " cut more than dimension ", dim, " of size ",
+              n);
     // The source of every position along the dimension.
     Tensor at = empty_tensor({n + before + after}, DType::Int64);
     int64_t* p = at.data_ptr<int64_t>();
     for (int64_t i = 0; i < at.numel(); ++i) {
       int64_t j = i - before;
-      if (mode == "replicate") j = std::clamp<int64_t>(j, 0, n - 1);
-      else if (mode == "circular") j = (j % n + n) % n;
-      else j = j < 0 ? -j : j >= n ? 2 * (n - 1) - j : j;
+      if (mode == "replicate")
+        j = std::clamp<int64_t>(j, 0, n - 1);
+      else if (mode == "circular")
+        j = (j % n + n) % n;
+      else
+        j = j < 0 ? -j : j >= n ? 2 * (n - 1) - j : j;
       p[i] = j;
     }
     if (input.is_meta()) at = empty_tensor(at.sizes(), DType::Int64, input.device());
@@ -168,7 +184,8 @@ Tensor normalize(const Tensor& input, double p, int64_t dim, double eps) {
 }
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
-  TRT_CHECK(is_floating(x1.dtype()) || is_floating(x2.dtype()), "cosine_similarity: needs floating-point tensors, got ", x1, " and ", x2);
+  TRT_CHECK(is_floating(x1.dtype()) || is_floating(x2.dtype()), "cosine_similarity: needs floating-point tensors, got ",
+            x1, " and ", x2);
   const DimVector shape = broadcast_shapes(x1.sizes(), x2.sizes(), "cosine_similarity");
   const DType dtype = promote_types(x1.dtype(), x2.dtype());
   auto unit = [&](const Tensor& x) {

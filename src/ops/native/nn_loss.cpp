@@ -1,8 +1,8 @@
 // Losses of class indices: nll_loss and cross_entropy with their gradients.
 //
 // Note [Fused cross entropy]
-// cross_entropy_forward takes the logarithm of the softmax block by block in a scratch buffer that stays in the cache and keeps
-// only the loss; the backward pass computes the softmax again, straight into the gradient. So no array of
+// cross_entropy_forward takes the logarithm of the softmax block by block in a scratch buffer that stays in the cache
+// and keeps only the loss; the backward pass computes the softmax again, straight into the gradient. So no array of
 // log-probabilities is ever written to memory, and what is saved for backward is the input itself.
 #include <cmath>
 
@@ -32,28 +32,36 @@ Classes classes_of(IntArrayRef input) {
   return k;
 }
 
-void check_targets(IntArrayRef input, const Tensor& target, const Tensor& weight, DType dtype, int64_t reduction, const char* op) {
+void check_targets(IntArrayRef input, const Tensor& target, const Tensor& weight, DType dtype, int64_t reduction,
+                   const char* op) {
   TRT_CHECK_CODE(is_floating(dtype), Code::kNotSupported, op, ": not supported for dtype ", dtype);
   TRT_CHECK(!input.empty(), op, ": input needs at least one dimension");
   TRT_CHECK(target.dtype() == DType::Int64, op, ": class indices must be int64, got target ", target);
   TRT_CHECK(reduction >= kNone && reduction <= kSum, op, ": unknown reduction ", reduction);
-  bool fits = static_cast<size_t>(target.dim()) + 1 == input.size() || (input.size() == 1 && target.dim() == 1 && target.sizes()[0] == 1);
-  for (size_t i = 0; fits && i < target.sizes().size() && input.size() > 1; ++i) fits = target.sizes()[i] == input[i == 0 ? 0 : i + 1];
+  bool fits = static_cast<size_t>(target.dim()) + 1 == input.size() ||
+              (input.size() == 1 && target.dim() == 1 && target.sizes()[0] == 1);
+  for (size_t i = 0; fits && i < target.sizes().size() && input.size() > 1; ++i)
+    fits = target.sizes()[i] == input[i == 0 ? 0 : i + 1];
   TRT_CHECK(fits, op, ": target of shape ", target.sizes(), " does not fit input of shape ", input);
   const int64_t c = classes_of(input).c;
   if (!weight.defined()) return;
   TRT_CHECK(weight.dim() == 1 && weight.sizes()[0] == c, op, ": weight must have shape [", c, "], got ", weight);
-  TRT_CHECK(weight.dtype() == dtype || weight.dtype() == compute_dtype(dtype), op, ": weight ", weight, " does not fit the dtype ", dtype, " of the input");
+  TRT_CHECK(weight.dtype() == dtype || weight.dtype() == compute_dtype(dtype), op, ": weight ", weight,
+            " does not fit the dtype ", dtype, " of the input");
 }
 
-std::array<TensorSpec, 2> loss_specs(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, const char* op) {
+std::array<TensorSpec, 2> loss_specs(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                                     const char* op) {
   check_targets(self.sizes(), target, weight, self.dtype(), reduction, op);
   const TensorSpec scalar({}, self.dtype(), self.device());
-  return {reduction == kNone ? TensorSpec(target.sizes(), self.dtype(), self.device()) : scalar, TensorSpec({}, compute_dtype(self.dtype()), self.device())};
+  return {reduction == kNone ? TensorSpec(target.sizes(), self.dtype(), self.device()) : scalar,
+          TensorSpec({}, compute_dtype(self.dtype()), self.device())};
 }
 
-void check_loss_gradient(const Tensor& grad, const Tensor& target, const Tensor& total_weight, int64_t reduction, const char* op) {
-  TRT_CHECK(reduction == kNone ? grad.sizes() == target.sizes() : grad.numel() == 1, op, ": gradient ", grad, " does not fit the loss of target ", target);
+void check_loss_gradient(const Tensor& grad, const Tensor& target, const Tensor& total_weight, int64_t reduction,
+                         const char* op) {
+  TRT_CHECK(reduction == kNone ? grad.sizes() == target.sizes() : grad.numel() == 1, op, ": gradient ", grad,
+            " does not fit the loss of target ", target);
   TRT_CHECK(total_weight.numel() == 1, op, ": total_weight must be one number, got ", total_weight);
 }
 
@@ -92,7 +100,8 @@ struct LossScale {
 
 template <typename T>
 LossScale<T> loss_scale(const Tensor& grad, const Tensor& weight, const Tensor& total, int64_t reduction) {
-  return {grad.data_ptr<T>(), optional_data<T>(weight), reduction == kNone, reduction == kMean ? *total.data_ptr<T>() : T(1)};
+  return {grad.data_ptr<T>(), optional_data<T>(weight), reduction == kNone,
+          reduction == kMean ? *total.data_ptr<T>() : T(1)};
 }
 
 constexpr int64_t kBlockElements = 16384;
@@ -111,23 +120,25 @@ void scale_row(T* row, int64_t n, T factor) {
 
 namespace meta {
 
-std::array<TensorSpec, 2> nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t) {
+std::array<TensorSpec, 2> nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight,
+                                           int64_t reduction, int64_t) {
   return loss_specs(self, target, weight, reduction, "nll_loss");
 }
 
-TensorSpec nll_loss_backward(const Tensor& grad_output, const Tensor& target, const Tensor& weight, const Tensor& total_weight, IntArrayRef input_size,
-                             int64_t reduction, int64_t) {
+TensorSpec nll_loss_backward(const Tensor& grad_output, const Tensor& target, const Tensor& weight,
+                             const Tensor& total_weight, IntArrayRef input_size, int64_t reduction, int64_t) {
   check_targets(input_size, target, weight, grad_output.dtype(), reduction, "nll_loss_backward");
   check_loss_gradient(grad_output, target, total_weight, reduction, "nll_loss_backward");
   return TensorSpec(input_size, grad_output.dtype(), grad_output.device());
 }
 
-std::array<TensorSpec, 2> cross_entropy_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t) {
+std::array<TensorSpec, 2> cross_entropy_forward(const Tensor& self, const Tensor& target, const Tensor& weight,
+                                                int64_t reduction, int64_t) {
   return loss_specs(self, target, weight, reduction, "cross_entropy");
 }
 
-TensorSpec cross_entropy_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& total_weight,
-                                  int64_t reduction, int64_t) {
+TensorSpec cross_entropy_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target,
+                                  const Tensor& weight, const Tensor& total_weight, int64_t reduction, int64_t) {
   check_targets(self.sizes(), target, weight, self.dtype(), reduction, "cross_entropy_backward");
   check_loss_gradient(grad_output, target, total_weight, reduction, "cross_entropy_backward");
   return TensorSpec(self.sizes(), self.dtype(), self.device());
@@ -137,11 +148,12 @@ TensorSpec cross_entropy_backward(const Tensor& grad_output, const Tensor& self,
 
 namespace native {
 
-void nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index, Tensor& output,
-                      Tensor& total_weight) {
+void nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                      int64_t ignore_index, Tensor& output, Tensor& total_weight) {
   const Classes k = classes_of(self.sizes());
   const DType dtype = compute_dtype(self.dtype());
-  const Tensor x = contiguous_tensor(self, dtype), t = contiguous_tensor(target), w = optional_contiguous(weight, dtype);
+  const Tensor x = contiguous_tensor(self, dtype), t = contiguous_tensor(target),
+               w = optional_contiguous(weight, dtype);
   Computed y(output, dtype);
   const int64_t count = k.n * k.s, blocks = (count + kBlockElements - 1) / kBlockElements;
   std::vector<Partial> partial(static_cast<size_t>(blocks));
@@ -168,12 +180,13 @@ void nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& we
   y.finish();
 }
 
-void nll_loss_backward(const Tensor& grad_output, const Tensor& target, const Tensor& weight, const Tensor& total_weight, IntArrayRef input_size,
-                       int64_t reduction, int64_t ignore_index, Tensor& out) {
+void nll_loss_backward(const Tensor& grad_output, const Tensor& target, const Tensor& weight,
+                       const Tensor& total_weight, IntArrayRef input_size, int64_t reduction, int64_t ignore_index,
+                       Tensor& out) {
   const Classes k = classes_of(input_size);
   const DType dtype = compute_dtype(out.dtype());
-  const Tensor g = contiguous_tensor(grad_output, dtype), t = contiguous_tensor(target), w = optional_contiguous(weight, dtype),
-               total = contiguous_tensor(total_weight, dtype);
+  const Tensor g = contiguous_tensor(grad_output, dtype), t = contiguous_tensor(target),
+               w = optional_contiguous(weight, dtype), total = contiguous_tensor(total_weight, dtype);
   fill_tensor(out, 0);
   Tensor gx = dtype == out.dtype() ? out : contiguous_tensor(out, dtype);
   dispatch_float(dtype, "nll_loss_backward", [&]<typename T>() {
@@ -191,13 +204,14 @@ void nll_loss_backward(const Tensor& grad_output, const Tensor& target, const Te
 }
 
 // Note [Fused cross entropy]. A block is a run of samples; positions of one sample (s > 1) stay together.
-void cross_entropy_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index, Tensor& output,
-                           Tensor& total_weight) {
+void cross_entropy_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                           int64_t ignore_index, Tensor& output, Tensor& total_weight) {
   const Classes k = classes_of(self.sizes());
   const DType dtype = compute_dtype(self.dtype());
   const Tensor x = contiguous_tensor(self), t = contiguous_tensor(target), w = optional_contiguous(weight, dtype);
   Computed y(output, dtype);
-  const int64_t sample = k.c * k.s, per_block = std::max<int64_t>(1, kBlockElements / std::max<int64_t>(1, sample)), blocks = (k.n + per_block - 1) / per_block;
+  const int64_t sample = k.c * k.s, per_block = std::max<int64_t>(1, kBlockElements / std::max<int64_t>(1, sample)),
+                blocks = (k.n + per_block - 1) / per_block;
   std::vector<Partial> partial(static_cast<size_t>(blocks));
   dispatch_float(dtype, "cross_entropy", [&]<typename T>() {
     const char* in = static_cast<const char*>(x.data());
@@ -231,15 +245,17 @@ void cross_entropy_forward(const Tensor& self, const Tensor& target, const Tenso
   y.finish();
 }
 
-void cross_entropy_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& total_weight,
-                            int64_t reduction, int64_t ignore_index, Tensor& out) {
+void cross_entropy_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, const Tensor& weight,
+                            const Tensor& total_weight, int64_t reduction, int64_t ignore_index, Tensor& out) {
   if (out.numel() == 0) return;
   const Classes k = classes_of(self.sizes());
   const DType dtype = compute_dtype(out.dtype());
-  const Tensor g = contiguous_tensor(grad_output, dtype), x = contiguous_tensor(self, dtype), t = contiguous_tensor(target),
-               w = optional_contiguous(weight, dtype), total = contiguous_tensor(total_weight, dtype);
+  const Tensor g = contiguous_tensor(grad_output, dtype), x = contiguous_tensor(self, dtype),
+               t = contiguous_tensor(target), w = optional_contiguous(weight, dtype),
+               total = contiguous_tensor(total_weight, dtype);
   Computed gx(out, dtype);
-  const int64_t sample = k.c * k.s, per_block = std::max<int64_t>(1, kBlockElements / std::max<int64_t>(1, sample)), blocks = (k.n + per_block - 1) / per_block;
+  const int64_t sample = k.c * k.s, per_block = std::max<int64_t>(1, kBlockElements / std::max<int64_t>(1, sample)),
+                blocks = (k.n + per_block - 1) / per_block;
   dispatch_float(dtype, "cross_entropy_backward", [&]<typename T>() {
     const LossScale<T> scale = loss_scale<T>(g, w, total, reduction);
     const T* in = x.data_ptr<T>();
@@ -259,11 +275,14 @@ void cross_entropy_backward(const Tensor& grad_output, const Tensor& self, const
           }
           if (k.s == 1) {
             // An ignored sample gives zeros even where its softmax is NaN.
-            if (factors[0] == T(0)) std::fill_n(rows, k.c, T(0));
-            else scale_row(rows, k.c, factors[0]);
+            if (factors[0] == T(0))
+              std::fill_n(rows, k.c, T(0));
+            else
+              scale_row(rows, k.c, factors[0]);
           } else {
             for (int64_t c = 0; c < k.c; ++c)
-              for (int64_t i = 0; i < k.s; ++i) rows[c * k.s + i] = factors[i] == T(0) ? T(0) : rows[c * k.s + i] * factors[i];
+              for (int64_t i = 0; i < k.s; ++i)
+                rows[c * k.s + i] = factors[i] == T(0) ? T(0) : rows[c * k.s + i] * factors[i];
           }
           for (int64_t i = 0; i < k.s; ++i) {
             const int64_t c = classes[n * k.s + i];

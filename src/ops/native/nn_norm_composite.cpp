@@ -17,22 +17,26 @@ Tensor per_channel(const Tensor& t, int64_t dim) {
 
 }  // namespace
 
-Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
+                  double eps) {
   return std::get<0>(op::native_layer_norm(input, normalized_shape, weight, bias, eps));
 }
 
-Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight, const Tensor& bias, bool training,
-                  double momentum, double eps) {
+Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
+                  const Tensor& bias, bool training, double momentum, double eps) {
   if (training) {
     const int64_t c = input.dim() >= 2 ? input.size(1) : input.numel();
-    TRT_CHECK(input.numel() != c || c == 0, "batch_norm: training needs more than one value per channel, got input ", input);
+    TRT_CHECK(input.numel() != c || c == 0, "batch_norm: training needs more than one value per channel, got input ",
+              input);
   }
   return std::get<0>(op::batch_norm_stats(input, weight, bias, running_mean, running_var, training, momentum, eps));
 }
 
-std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                                                     const Tensor& running_var, bool training, double momentum, double eps) {
-  auto [y, mean, invstd] = op::batch_norm_stats(input, weight, bias, running_mean, running_var, training, momentum, eps);
+std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                                                     const Tensor& running_mean, const Tensor& running_var,
+                                                     bool training, double momentum, double eps) {
+  auto [y, mean, invstd] =
+      op::batch_norm_stats(input, weight, bias, running_mean, running_var, training, momentum, eps);
   const DType type = weight.defined() ? weight.dtype() : input.dtype();
   if (!training) return {y, op::empty({0}, type, input.device()), op::empty({0}, type, input.device())};
   return {y, op::to(mean, type), op::to(invstd, type)};
@@ -41,9 +45,11 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const 
 Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
   TRT_CHECK(input.dim() >= 2, "group_norm: input needs at least 2 dimensions, got ", input);
   const int64_t n = input.size(0), c = input.size(1);
-  TRT_CHECK(num_groups > 0 && c % num_groups == 0, "group_norm: ", c, " channels cannot be divided into ", num_groups, " groups");
+  TRT_CHECK(num_groups > 0 && c % num_groups == 0, "group_norm: ", c, " channels cannot be divided into ", num_groups,
+            " groups");
   for (const Tensor* t : {&weight, &bias})
-    TRT_CHECK(!t->defined() || (t->dim() == 1 && t->size(0) == c), "group_norm: weight and bias must have shape [", c, "], got ", *t);
+    TRT_CHECK(!t->defined() || (t->dim() == 1 && t->size(0) == c), "group_norm: weight and bias must have shape [", c,
+              "], got ", *t);
   int64_t each = c / num_groups;
   for (int64_t d = 2; d < input.dim(); ++d)
     TRT_CHECK(!__builtin_mul_overflow(each, input.size(d), &each), "group_norm: input ", input, " is too large");
@@ -57,8 +63,8 @@ Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight,
   return y;
 }
 
-Tensor instance_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight, const Tensor& bias, bool use_input_stats,
-                     double momentum, double eps) {
+Tensor instance_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
+                     const Tensor& bias, bool use_input_stats, double momentum, double eps) {
   TRT_CHECK(input.dim() >= 2, "instance_norm: input needs at least 2 dimensions, got ", input);
   TRT_CHECK(use_input_stats || (running_mean.defined() && running_var.defined()),
             "instance_norm: running_mean and running_var are needed when use_input_stats is false");
@@ -66,7 +72,8 @@ Tensor instance_norm(const Tensor& input, const Tensor& running_mean, const Tens
   DimVector shape(input.sizes().data(), input.sizes().size());
   shape[0] = 1;
   TRT_CHECK(!__builtin_mul_overflow(n, c, &shape[1]), "instance_norm: input ", input, " is too large");
-  TRT_CHECK(!use_input_stats || input.numel() != shape[1] || shape[1] == 0, "instance_norm: needs more than one value per channel, got input ", input);
+  TRT_CHECK(!use_input_stats || input.numel() != shape[1] || shape[1] == 0,
+            "instance_norm: needs more than one value per channel, got input ", input);
   // One channel for every channel of every sample.
   auto spread = [&](const Tensor& t, const char* name) {
     if (!t.defined()) return t;
@@ -75,8 +82,8 @@ Tensor instance_norm(const Tensor& input, const Tensor& running_mean, const Tens
   };
   auto own = [&](const Tensor& t, const char* name) { return t.defined() ? op::clone(spread(t, name)) : t; };
   const Tensor mean = own(running_mean, "running_mean"), var = own(running_var, "running_var");
-  const Tensor y = std::get<0>(op::batch_norm_stats(op::reshape(input, shape), spread(weight, "weight"), spread(bias, "bias"), mean, var, use_input_stats,
-                                                    momentum, eps));
+  const Tensor y = std::get<0>(op::batch_norm_stats(op::reshape(input, shape), spread(weight, "weight"),
+                                                    spread(bias, "bias"), mean, var, use_input_stats, momentum, eps));
   if (use_input_stats && n > 0) {
     const GradModeGuard no_grad(false);
     for (auto [running, moved] : {std::pair{&running_mean, &mean}, std::pair{&running_var, &var}}) {
@@ -93,7 +100,8 @@ Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, doub
   TRT_CHECK(size > 0 && size < (int64_t{1} << 31), "local_response_norm: size must be positive, got ", size);
   if (input.numel() == 0) return input;
   const Tensor squares = op::mul(input, input);
-  // Zeros around the channels; each window of `size` of them is averaged (integers truncate, as an average pooling of them).
+  // Zeros around the channels; each window of `size` of them is averaged (integers truncate, as an average pooling of
+  // them).
   DimVector pad(static_cast<size_t>(2 * (input.dim() - 1)), 0);
   pad[pad.size() - 2] = size / 2;
   pad[pad.size() - 1] = (size - 1) / 2;

@@ -26,7 +26,8 @@ void check_pool_input(IntArrayRef input, const char* op) {
   TRT_CHECK(input[0] >= 0, op, ": sizes must not be negative, got ", input);
 }
 
-int64_t pooled_extent(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode, const char* op) {
+int64_t pooled_extent(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode,
+                      const char* op) {
   constexpr int64_t kLimit = int64_t{1} << 48;
   TRT_CHECK(in < kLimit, op, ": an extent of ", in, " is too large");
   const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
@@ -39,13 +40,14 @@ int64_t pooled_extent(int64_t in, int64_t kernel, int64_t stride, int64_t paddin
 
 cpu::Pool2d pool_geometry(IntArrayRef input, const PoolArgs& a, const char* op) {
   check_pool_input(input, op);
-  const Pair k = pair_of(a.kernel, op, "kernel_size"), s = a.stride && !a.stride->empty() ? pair_of(*a.stride, op, "stride") : k, p = pair_of(a.padding, op, "padding"),
-             d = pair_of(a.dilation, op, "dilation");
+  const Pair k = pair_of(a.kernel, op, "kernel_size"),
+             s = a.stride && !a.stride->empty() ? pair_of(*a.stride, op, "stride") : k,
+             p = pair_of(a.padding, op, "padding"), d = pair_of(a.dilation, op, "dilation");
   TRT_CHECK(k.h > 0 && k.w > 0, op, ": kernel_size must be positive, got ", a.kernel);
   TRT_CHECK(s.h > 0 && s.w > 0, op, ": stride must be positive, got ", s.h, " and ", s.w);
   TRT_CHECK(d.h > 0 && d.w > 0, op, ": dilation must be positive, got ", a.dilation);
-  TRT_CHECK(p.h >= 0 && p.w >= 0 && p.h <= k.h / 2 && p.w <= k.w / 2, op, ": padding must be between 0 and half the kernel, got padding ", a.padding,
-            " for kernel_size ", a.kernel);
+  TRT_CHECK(p.h >= 0 && p.w >= 0 && p.h <= k.h / 2 && p.w <= k.w / 2, op,
+            ": padding must be between 0 and half the kernel, got padding ", a.padding, " for kernel_size ", a.kernel);
   cpu::Pool2d g;
   g.ih = input[input.size() - 2];
   g.iw = input.back();
@@ -59,7 +61,8 @@ cpu::Pool2d pool_geometry(IntArrayRef input, const PoolArgs& a, const char* op) 
   g.dw = d.w;
   g.oh = pooled_extent(g.ih, k.h, s.h, p.h, d.h, a.ceil_mode, op);
   g.ow = pooled_extent(g.iw, k.w, s.w, p.w, d.w, a.ceil_mode, op);
-  TRT_CHECK(g.oh > 0 && g.ow > 0, op, ": the output of input shape ", input, " would be empty (", g.oh, " by ", g.ow, ")");
+  TRT_CHECK(g.oh > 0 && g.ow > 0, op, ": the output of input shape ", input, " would be empty (", g.oh, " by ", g.ow,
+            ")");
   return g;
 }
 
@@ -79,7 +82,8 @@ void check_gradient(const Tensor& grad, const DimVector& sizes, const char* op) 
 }
 
 void check_indices(const Tensor& indices, const Tensor& grad, const char* op) {
-  TRT_CHECK(indices.dtype() == DType::Int64 && indices.sizes() == grad.sizes(), op, ": indices must be int64 of shape ", grad.sizes(), ", got ", indices);
+  TRT_CHECK(indices.dtype() == DType::Int64 && indices.sizes() == grad.sizes(), op, ": indices must be int64 of shape ",
+            grad.sizes(), ", got ", indices);
 }
 
 Pair adaptive_size(IntArrayRef output_size, const char* op) {
@@ -89,7 +93,8 @@ Pair adaptive_size(IntArrayRef output_size, const char* op) {
 }
 
 // Averages of integers, truncated as C++ divides; the sums wrap.
-void avg_pool2d_int(const int64_t* x, int64_t* y, int64_t planes, const cpu::Pool2d& g, bool include_pad, int64_t divisor) {
+void avg_pool2d_int(const int64_t* x, int64_t* y, int64_t planes, const cpu::Pool2d& g, bool include_pad,
+                    int64_t divisor) {
   parallel_for(0, planes, 16, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
       const int64_t* in = x + plane * g.ih * g.iw;
@@ -105,7 +110,9 @@ void avg_pool2d_int(const int64_t* x, int64_t* y, int64_t planes, const cpu::Poo
           uint64_t sum = 0;
           for (int64_t h = h0; h < h1; ++h)
             for (int64_t w = w0; w < w1; ++w) sum += static_cast<uint64_t>(in[h * g.iw + w]);
-          const int64_t count = divisor ? divisor : include_pad ? padded : std::max<int64_t>(0, h1 - h0) * std::max<int64_t>(0, w1 - w0);
+          const int64_t count = divisor       ? divisor
+                                : include_pad ? padded
+                                              : std::max<int64_t>(0, h1 - h0) * std::max<int64_t>(0, w1 - w0);
           const int64_t s = static_cast<int64_t>(sum);
           // -1 apart, because the smallest integer divided by it would trap.
           y[(plane * g.oh + r) * g.ow + q] = count == 0 ? 0 : count == -1 ? static_cast<int64_t>(0 - sum) : s / count;
@@ -126,38 +133,46 @@ const IntArrayRef kNoDilation(&kOne, 1);
 
 namespace meta {
 
-std::array<TensorSpec, 2> max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation,
-                                                  bool ceil_mode) {
+std::array<TensorSpec, 2> max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size,
+                                                  std::optional<IntArrayRef> stride, IntArrayRef padding,
+                                                  IntArrayRef dilation, bool ceil_mode) {
   check_floating(self.dtype(), "max_pool2d");
   const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d");
   const DimVector sizes = with_plane(self.sizes(), g.oh, g.ow);
   return {TensorSpec(sizes, self.dtype(), self.device()), TensorSpec(sizes, DType::Int64, self.device())};
 }
 
-TensorSpec max_pool2d_values(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+TensorSpec max_pool2d_values(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride,
+                             IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   return max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0];
 }
 
-TensorSpec max_pool2d_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef input_size, IntArrayRef kernel_size, std::optional<IntArrayRef> stride,
-                               IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-  const cpu::Pool2d g = pool_geometry(input_size, {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d_backward");
+TensorSpec max_pool2d_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef input_size,
+                               IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding,
+                               IntArrayRef dilation, bool ceil_mode) {
+  const cpu::Pool2d g =
+      pool_geometry(input_size, {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d_backward");
   check_gradient(grad_output, with_plane(input_size, g.oh, g.ow), "max_pool2d_backward");
   check_indices(indices, grad_output, "max_pool2d_backward");
   return TensorSpec(input_size, grad_output.dtype(), grad_output.device());
 }
 
-TensorSpec avg_pool2d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, bool ceil_mode, bool,
-                      std::optional<int64_t> divisor_override) {
-  TRT_CHECK_CODE(is_floating(self.dtype()) || self.dtype() == DType::Int64, Code::kNotSupported, "avg_pool2d: not supported for dtype ", self.dtype());
+TensorSpec avg_pool2d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride,
+                      IntArrayRef padding, bool ceil_mode, bool, std::optional<int64_t> divisor_override) {
+  TRT_CHECK_CODE(is_floating(self.dtype()) || self.dtype() == DType::Int64, Code::kNotSupported,
+                 "avg_pool2d: not supported for dtype ", self.dtype());
   check_divisor(divisor_override, "avg_pool2d");
-  const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d");
+  const cpu::Pool2d g =
+      pool_geometry(self.sizes(), {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d");
   return TensorSpec(with_plane(self.sizes(), g.oh, g.ow), self.dtype(), self.device());
 }
 
-TensorSpec avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding,
-                               bool ceil_mode, bool, std::optional<int64_t> divisor_override) {
+TensorSpec avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size, IntArrayRef kernel_size,
+                               std::optional<IntArrayRef> stride, IntArrayRef padding, bool ceil_mode, bool,
+                               std::optional<int64_t> divisor_override) {
   check_divisor(divisor_override, "avg_pool2d_backward");
-  const cpu::Pool2d g = pool_geometry(input_size, {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d_backward");
+  const cpu::Pool2d g =
+      pool_geometry(input_size, {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d_backward");
   check_gradient(grad_output, with_plane(input_size, g.oh, g.ow), "avg_pool2d_backward");
   return TensorSpec(input_size, grad_output.dtype(), grad_output.device());
 }
@@ -171,8 +186,10 @@ TensorSpec adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size) {
 
 TensorSpec adaptive_avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size) {
   check_pool_input(input_size, "adaptive_avg_pool2d_backward");
-  TRT_CHECK(grad_output.sizes().size() == input_size.size(), "adaptive_avg_pool2d_backward: gradient ", grad_output, " does not fit input shape ", input_size);
-  check_gradient(grad_output, with_plane(input_size, grad_output.size(-2), grad_output.size(-1)), "adaptive_avg_pool2d_backward");
+  TRT_CHECK(grad_output.sizes().size() == input_size.size(), "adaptive_avg_pool2d_backward: gradient ", grad_output,
+            " does not fit input shape ", input_size);
+  check_gradient(grad_output, with_plane(input_size, grad_output.size(-2), grad_output.size(-1)),
+                 "adaptive_avg_pool2d_backward");
   return TensorSpec(input_size, grad_output.dtype(), grad_output.device());
 }
 
@@ -186,8 +203,10 @@ std::array<TensorSpec, 2> adaptive_max_pool2d_with_indices(const Tensor& self, I
 
 TensorSpec adaptive_max_pool2d_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef input_size) {
   check_pool_input(input_size, "adaptive_max_pool2d_backward");
-  TRT_CHECK(grad_output.sizes().size() == input_size.size(), "adaptive_max_pool2d_backward: gradient ", grad_output, " does not fit input shape ", input_size);
-  check_gradient(grad_output, with_plane(input_size, grad_output.size(-2), grad_output.size(-1)), "adaptive_max_pool2d_backward");
+  TRT_CHECK(grad_output.sizes().size() == input_size.size(), "adaptive_max_pool2d_backward: gradient ", grad_output,
+            " does not fit input shape ", input_size);
+  check_gradient(grad_output, with_plane(input_size, grad_output.size(-2), grad_output.size(-1)),
+                 "adaptive_max_pool2d_backward");
   check_indices(indices, grad_output, "adaptive_max_pool2d_backward");
   return TensorSpec(input_size, grad_output.dtype(), grad_output.device());
 }
@@ -210,39 +229,53 @@ void on_planes(const Tensor& input, Tensor& out, const char* op, F&& f) {
 
 namespace native {
 
-void max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
-                             Tensor& output, Tensor& indices) {
+void max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride,
+                             IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Tensor& output,
+                             Tensor& indices) {
   const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d");
-  on_planes(self, output, "max_pool2d", [&](auto* x, auto* y, int64_t planes) { cpu::max_pool2d_forward(x, y, indices.data_ptr<int64_t>(), planes, g); });
+  on_planes(self, output, "max_pool2d", [&](auto* x, auto* y, int64_t planes) {
+    cpu::max_pool2d_forward(x, y, indices.data_ptr<int64_t>(), planes, g);
+  });
 }
 
-void max_pool2d_values(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Tensor& out) {
+void max_pool2d_values(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride,
+                       IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Tensor& out) {
   const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d");
-  on_planes(self, out, "max_pool2d", [&](auto* x, auto* y, int64_t planes) { cpu::max_pool2d_forward(x, y, nullptr, planes, g); });
+  on_planes(self, out, "max_pool2d",
+            [&](auto* x, auto* y, int64_t planes) { cpu::max_pool2d_forward(x, y, nullptr, planes, g); });
 }
 
-void max_pool2d_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef input_size, IntArrayRef kernel_size, std::optional<IntArrayRef> stride,
-                         IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Tensor& out) {
-  const cpu::Pool2d g = pool_geometry(input_size, {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d_backward");
+void max_pool2d_backward(const Tensor& grad_output, const Tensor& indices, IntArrayRef input_size,
+                         IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding,
+                         IntArrayRef dilation, bool ceil_mode, Tensor& out) {
+  const cpu::Pool2d g =
+      pool_geometry(input_size, {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d_backward");
   const Tensor at = contiguous_tensor(indices);
-  on_planes(grad_output, out, "max_pool2d_backward",
-            [&](auto* gy, auto* gx, int64_t planes) { cpu::max_pool2d_backward(gy, at.data_ptr<int64_t>(), gx, planes, g); });
+  on_planes(grad_output, out, "max_pool2d_backward", [&](auto* gy, auto* gx, int64_t planes) {
+    cpu::max_pool2d_backward(gy, at.data_ptr<int64_t>(), gx, planes, g);
+  });
 }
 
-void avg_pool2d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad,
-                std::optional<int64_t> divisor_override, Tensor& out) {
-  const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d");
+void avg_pool2d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding,
+                bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override, Tensor& out) {
+  const cpu::Pool2d g =
+      pool_geometry(self.sizes(), {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d");
   const int64_t divisor = divisor_override.value_or(0);
   if (out.dtype() == DType::Int64) {
     const Tensor x = contiguous_tensor(self);
-    return avg_pool2d_int(x.data_ptr<int64_t>(), out.data_ptr<int64_t>(), planes_of(self.sizes()), g, count_include_pad, divisor);
+    return avg_pool2d_int(x.data_ptr<int64_t>(), out.data_ptr<int64_t>(), planes_of(self.sizes()), g, count_include_pad,
+                          divisor);
   }
-  on_planes(self, out, "avg_pool2d", [&](auto* x, auto* y, int64_t planes) { cpu::avg_pool2d_forward(x, y, planes, g, count_include_pad, divisor); });
+  on_planes(self, out, "avg_pool2d", [&](auto* x, auto* y, int64_t planes) {
+    cpu::avg_pool2d_forward(x, y, planes, g, count_include_pad, divisor);
+  });
 }
 
-void avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, bool ceil_mode,
-                         bool count_include_pad, std::optional<int64_t> divisor_override, Tensor& out) {
-  const cpu::Pool2d g = pool_geometry(input_size, {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d_backward");
+void avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size, IntArrayRef kernel_size,
+                         std::optional<IntArrayRef> stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad,
+                         std::optional<int64_t> divisor_override, Tensor& out) {
+  const cpu::Pool2d g =
+      pool_geometry(input_size, {kernel_size, stride, padding, kNoDilation, ceil_mode}, "avg_pool2d_backward");
   on_planes(grad_output, out, "avg_pool2d_backward", [&](auto* gy, auto* gx, int64_t planes) {
     cpu::avg_pool2d_backward(gy, gx, planes, g, count_include_pad, divisor_override.value_or(0));
   });
@@ -258,14 +291,16 @@ void adaptive_avg_pool2d(const Tensor& self, IntArrayRef, Tensor& out) {
 void adaptive_avg_pool2d_backward(const Tensor& grad_output, IntArrayRef, Tensor& out) {
   if (grad_output.numel() == 0) return fill_tensor(out, 0);
   on_planes(grad_output, out, "adaptive_avg_pool2d_backward", [&](auto* gy, auto* gx, int64_t planes) {
-    cpu::adaptive_avg_pool2d_backward(gy, gx, planes, out.size(-2), out.size(-1), grad_output.size(-2), grad_output.size(-1));
+    cpu::adaptive_avg_pool2d_backward(gy, gx, planes, out.size(-2), out.size(-1), grad_output.size(-2),
+                                      grad_output.size(-1));
   });
 }
 
 void adaptive_max_pool2d_with_indices(const Tensor& self, IntArrayRef, Tensor& output, Tensor& indices) {
   if (output.numel() == 0) return;
   on_planes(self, output, "adaptive_max_pool2d", [&](auto* x, auto* y, int64_t planes) {
-    cpu::adaptive_max_pool2d_forward(x, y, indices.data_ptr<int64_t>(), planes, self.size(-2), self.size(-1), output.size(-2), output.size(-1));
+    cpu::adaptive_max_pool2d_forward(x, y, indices.data_ptr<int64_t>(), planes, self.size(-2), self.size(-1),
+                                     output.size(-2), output.size(-1));
   });
 }
 
@@ -273,7 +308,8 @@ void adaptive_max_pool2d_backward(const Tensor& grad_output, const Tensor& indic
   if (grad_output.numel() == 0) return fill_tensor(out, 0);
   const Tensor at = contiguous_tensor(indices);
   on_planes(grad_output, out, "adaptive_max_pool2d_backward", [&](auto* gy, auto* gx, int64_t planes) {
-    cpu::adaptive_max_pool2d_backward(gy, at.data_ptr<int64_t>(), gx, planes, out.size(-2), out.size(-1), grad_output.size(-2), grad_output.size(-1));
+    cpu::adaptive_max_pool2d_backward(gy, at.data_ptr<int64_t>(), gx, planes, out.size(-2), out.size(-1),
+                                      grad_output.size(-2), grad_output.size(-1));
   });
 }
 

@@ -27,41 +27,56 @@ Window1d window(IntArrayRef kernel, std::optional<IntArrayRef> stride, IntArrayR
 
 }  // namespace
 
-Tensor max_pool2d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-  if (!grad_enabled() || !requires_grad_quick(self)) return op::max_pool2d_values(self, kernel_size, stride, padding, dilation, ceil_mode);
+Tensor max_pool2d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding,
+                  IntArrayRef dilation, bool ceil_mode) {
+  if (!grad_enabled() || !requires_grad_quick(self))
+    return op::max_pool2d_values(self, kernel_size, stride, padding, dilation, ceil_mode);
   return std::get<0>(op::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
-Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+Tensor max_pool1d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding,
+                  IntArrayRef dilation, bool ceil_mode) {
   const Window1d w = window(kernel_size, stride, padding, "max_pool1d");
-  return op::squeeze(op::max_pool2d(as_image(self, "max_pool1d"), {1, w.kernel}, IntArrayRef{1, w.stride}, {0, w.padding}, {1, single(dilation, "max_pool1d", "dilation")},
-                                    ceil_mode),
+  return op::squeeze(op::max_pool2d(as_image(self, "max_pool1d"), {1, w.kernel}, IntArrayRef{1, w.stride},
+                                    {0, w.padding}, {1, single(dilation, "max_pool1d", "dilation")}, ceil_mode),
                      -2);
 }
 
-std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, IntArrayRef dilation,
-                                                   bool ceil_mode) {
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& self, IntArrayRef kernel_size,
+                                                   std::optional<IntArrayRef> stride, IntArrayRef padding,
+                                                   IntArrayRef dilation, bool ceil_mode) {
   const Window1d w = window(kernel_size, stride, padding, "max_pool1d");
-  auto [y, at] = op::max_pool2d_with_indices(as_image(self, "max_pool1d"), {1, w.kernel}, IntArrayRef{1, w.stride}, {0, w.padding},
-                                             {1, single(dilation, "max_pool1d", "dilation")}, ceil_mode);
+  auto [y, at] =
+      op::max_pool2d_with_indices(as_image(self, "max_pool1d"), {1, w.kernel}, IntArrayRef{1, w.stride}, {0, w.padding},
+                                  {1, single(dilation, "max_pool1d", "dilation")}, ceil_mode);
   return {op::squeeze(y, -2), op::squeeze(at, -2)};
 }
 
-Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad) {
+Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding,
+                  bool ceil_mode, bool count_include_pad) {
   const Window1d w = window(kernel_size, stride, padding, "avg_pool1d");
-  return op::squeeze(op::avg_pool2d(as_image(self, "avg_pool1d"), {1, w.kernel}, IntArrayRef{1, w.stride}, {0, w.padding}, ceil_mode, count_include_pad), -2);
+  return op::squeeze(op::avg_pool2d(as_image(self, "avg_pool1d"), {1, w.kernel}, IntArrayRef{1, w.stride},
+                                    {0, w.padding}, ceil_mode, count_include_pad),
+                     -2);
 }
 
 Tensor adaptive_avg_pool1d(const Tensor& self, IntArrayRef output_size) {
-  return op::squeeze(op::adaptive_avg_pool2d(as_image(self, "adaptive_avg_pool1d"), {1, single(output_size, "adaptive_avg_pool1d", "output_size")}), -2);
+  return op::squeeze(op::adaptive_avg_pool2d(as_image(self, "adaptive_avg_pool1d"),
+                                             {1, single(output_size, "adaptive_avg_pool1d", "output_size")}),
+                     -2);
 }
 
-Tensor adaptive_max_pool2d(const Tensor& self, IntArrayRef output_size) { return std::get<0>(op::adaptive_max_pool2d_with_indices(self, output_size)); }
+Tensor adaptive_max_pool2d(const Tensor& self, IntArrayRef output_size) {
+  return std::get<0>(op::adaptive_max_pool2d_with_indices(self, output_size));
+}
 
-Tensor adaptive_max_pool1d(const Tensor& self, IntArrayRef output_size) { return std::get<0>(op::adaptive_max_pool1d_with_indices(self, output_size)); }
+Tensor adaptive_max_pool1d(const Tensor& self, IntArrayRef output_size) {
+  return std::get<0>(op::adaptive_max_pool1d_with_indices(self, output_size));
+}
 
 std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& self, IntArrayRef output_size) {
-  auto [y, at] = op::adaptive_max_pool2d_with_indices(as_image(self, "adaptive_max_pool1d"), {1, single(output_size, "adaptive_max_pool1d", "output_size")});
+  auto [y, at] = op::adaptive_max_pool2d_with_indices(as_image(self, "adaptive_max_pool1d"),
+                                                      {1, single(output_size, "adaptive_max_pool1d", "output_size")});
   return {op::squeeze(y, -2), op::squeeze(at, -2)};
 }
 
