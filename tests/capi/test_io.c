@@ -14,7 +14,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "expect.h"
 
 #include "tensorrt/io.h"
 
@@ -26,25 +26,6 @@ static const char* in_dir(const char* name) {
   turn = (turn + 1) % 4;
   snprintf(path[turn], sizeof path[turn], "%s/%s", dir, name);
   return path[turn];
-}
-
-static void ok(trt_status* s) {
-  if (s) {
-    print_error("%s: %s\n", trt_code_name(trt_status_code(s)), trt_status_message(s));
-    trt_status_release(s);
-    fail();
-  }
-}
-
-/* Expects a failure with this code whose message contains `part`. */
-static void fails(trt_status* s, trt_code code, const char* part) {
-  assert_non_null(s);
-  if (trt_status_code(s) != code || !strstr(trt_status_message(s), part)) {
-    print_error("expected %s with \"%s\", got %s: %s\n", trt_code_name(code), part, trt_code_name(trt_status_code(s)), trt_status_message(s));
-    trt_status_release(s);
-    fail();
-  }
-  trt_status_release(s);
 }
 
 static void write_file(const char* path, const void* data, size_t bytes) {

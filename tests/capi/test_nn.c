@@ -8,30 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "expect.h"
 
 #include "tensorrt/autograd.h"
 #include "tensorrt/nn.h"
 #include "tensorrt/ops.h"
-
-static void ok(trt_status* s) {
-  if (s) {
-    print_error("%s: %s\n", trt_code_name(trt_status_code(s)), trt_status_message(s));
-    trt_status_release(s);
-    fail();
-  }
-}
-
-/* Expects a failure with this code whose message contains `part`. */
-static void fails(trt_status* s, trt_code code, const char* part) {
-  assert_non_null(s);
-  if (trt_status_code(s) != code || !strstr(trt_status_message(s), part)) {
-    print_error("expected %s with \"%s\", got %s: %s\n", trt_code_name(code), part, trt_code_name(trt_status_code(s)), trt_status_message(s));
-    trt_status_release(s);
-    fail();
-  }
-  trt_status_release(s);
-}
 
 static trt_tensor* filled(const int64_t* sizes, size_t ndim, double value) {
   trt_tensor* t;
