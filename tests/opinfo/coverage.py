@@ -42,6 +42,11 @@ def verdict(results, checks, declared):
     return "untested" if declared else ""
 
 
+def _functional(name):
+    base, _, overload = name.partition(".")
+    return base[:-1] + ("." + overload if overload else "")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results")
@@ -64,10 +69,14 @@ def main():
            "yes: all checks passed. fails: one did not. skipped: only with a reason (exceptions.py, or the sample is not smooth). untested: declared, but no\n"
            "sample reached it. Empty: there is no such form. Dtypes are those that the operator took. Operators marked * are internal.\n"]
     counts = collections.Counter()
-    for group, ops in model.load(os.path.join(ROOT, "src", "ops")).items():
+    groups = model.load(os.path.join(ROOT, "src", "ops"))
+    names = {op.name for ops in groups.values() for op in ops}
+    for group, ops in groups.items():
         out.append(f"\n## {group}\n\n| operator | dtypes | " + " | ".join(COLUMNS) + " |\n|---|---|" + "---|" * len(COLUMNS) + "\n")
         for op in ops:
             name = op.name
+            if op.schema.name.endswith("_") and _functional(name) in names:
+                continue  # tested as the in-place form of the other
             have = {v.kind for v in model.variants(op)}
             declared = {"gradient": bool(op.grad), "second": bool(op.grad), "Meta": op.spec != "no_meta", "layouts": bool(op.schema.tensor_args),
                         "out": "out" in have, "in place": "inplace" in have, "threads": False}

@@ -22,7 +22,7 @@ import run as golden  # noqa: E402
 import trt_shim as trt  # noqa: E402
 
 MADE_UP = 3     # samples wanted from a schema
-ATTEMPTS = 250  # calls tried to find them
+ATTEMPTS = 1000  # calls tried to find them
 
 
 @dataclass
@@ -114,9 +114,11 @@ def from_case(operators, case, origin):
 
 # --- calls made up from a schema ------------------------------------------------------------------------------------------
 
-_SHAPES = [(3, 4), (4,), (2, 3, 4), (), (4, 4), (2, 3, 5, 5), (2, 2, 4, 4, 4)]
-_INDEX_NAMES = ("index", "indices", "target", "dims_index")
+_SHAPES = [(3, 4), (4,), (2, 3, 4), (), (4, 4), (2, 3, 5, 5), (2, 2, 4, 4, 4), (2, 4, 4)]
+_INDEX_NAMES = ("index", "indices", "target", "repeats")
+_POSITIVE_NAMES = ("var", "std", "running_var")
 _MASK_NAMES = ("mask", "condition")
+_TEXTS = {"reduce": ["add", "sum", "amax"], "reduction": ["mean", "none", "sum"], "mode": ["constant", "reflect"], "p": ["fro"]}
 _SIZE_NAMES = ("size", "shape", "output_size", "input_size", "sizes")
 
 
@@ -159,7 +161,7 @@ def _choices(a, shape, rng, kind):
         elif a.name in _MASK_NAMES:
             kinds, shapes = ["mask"], [shape]
         else:
-            kinds, shapes = [kind], [shape, shape[1:], shape[1:2], ()]
+            kinds, shapes = ["unit" if a.name in _POSITIVE_NAMES else kind], [shape, shape[1:], shape[1:2], ()]
         arrays = [_random_array(s, k, rng) for k in kinds for s in dict.fromkeys(shapes)]
         return out + ([[x] for x in arrays[:2]] + [[x, _random_array(x.shape, kinds[0], rng)] for x in arrays[:2]] if t.is_list else arrays)
     if t.is_list:
@@ -170,7 +172,7 @@ def _choices(a, shape, rng, kind):
     if t.kind == "Generator" or (t.optional and t.kind in ("ScalarType", "Device")):
         return [Ellipsis] if a.default is not None else [None]
     values = {"int": [0, 1, 2, -1], "float": [0.5, 1.0], "bool": [False, True], "Scalar": [0.5, 2, 2.5], "ScalarType": [trt.DTYPES["float64"]],
-              "Device": [trt.Device("cpu")], "str": ["none", "mean", "constant", "fro", "add", "ij"]}[t.kind]
+              "Device": [trt.Device("cpu")], "str": _TEXTS.get(a.name, ["none", "mean", "valid"])}[t.kind]
     return out + values + ([None] if t.optional and a.default is None else [])
 
 
@@ -181,7 +183,7 @@ def made_up(operators, op, wanted=MADE_UP):
     found, infinite, attempts = [], [], 0
     for kind, shape in itertools.product(("value", "unit", "above one", "integers"), _SHAPES):
         choices = [_choices(a, shape, rng, kind) for a in s.args]
-        for combination in _by_effort(choices, ATTEMPTS // 8):
+        for combination in _by_effort(choices, ATTEMPTS // 32):
             args = {a.name: v for a, v in zip(s.args, combination) if v is not Ellipsis}
             attempts += 1
             try:
@@ -199,7 +201,7 @@ def made_up(operators, op, wanted=MADE_UP):
     if found:
         extra = dict(found[0].args)
         for a in s.args:
-            if a.default is not None and a.name not in extra and a.type.kind in ("Tensor", "float", "Scalar", "bool"):
+            if a.default is not None and a.name not in extra and a.name != "eps" and a.type.kind in ("Tensor", "float", "Scalar", "bool"):
                 extra[a.name] = next((c for c in _choices(a, found[0].arrays()[0][1].shape if found[0].arrays() else (2,), rng, "value")[1:]), None)
         try:
             trt.call(op, **{k: build(v) for k, v in extra.items()})
