@@ -350,7 +350,24 @@ void compute(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar
   if (!fn) throw_dtype(op, common, in);
   ScalarValue values[kMaxScalars];
   fill_scalars(op, scalars, compute_dtype, values);
-  Driver(fn, in, values, compute_dtype, out).run();
+  // A number, and a 0-d tensor that gave way in promotion, first becomes a number of the common dtype: uint8 sees -1 as 255. Among floating
+  // dtypes only comparisons round it; arithmetic keeps the number in the compute type, as PyTorch does.
+  const bool compare = op.promotion == Promotion::Compare || op.promotion == Promotion::IntToFloatCompare;
+  SmallVector<PointwiseInput, kMaxInputs> operands(in.data(), in.size());
+  Scalar numbers[kMaxInputs];
+  for (size_t i = op.promotion == Promotion::SkipFirst ? 1 : 0; i < in.size(); ++i) {
+    if (in[i].scalar) {
+      numbers[i] = *in[i].scalar;
+    } else {
+      const Tensor& t = *in[i].tensor;
+      if (t.dim() != 0 || t.dtype() == common || !t.device().is_cpu()) continue;
+      numbers[i] = dispatch_dtype(t.dtype(), op.name, [&]<typename T>() { return Scalar(*t.data_ptr<T>()); });
+    }
+    if (compare || !is_floating(common))
+      numbers[i] = dispatch_dtype(common, op.name, [&]<typename T>() { return Scalar(numbers[i].to<T>()); });
+    operands[i] = PointwiseInput(numbers[i]);
+  }
+  Driver(fn, operands, values, compute_dtype, out).run();
 }
 
 }  // namespace

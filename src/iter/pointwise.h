@@ -46,6 +46,7 @@ inline void set_row(PointwiseOp& op, const PointwiseRow& row) {
 }
 
 struct PointwiseInput {
+  PointwiseInput() = default;
   PointwiseInput(const Tensor& t) : tensor(&t) {}
   PointwiseInput(const Scalar& s) : scalar(&s) {}
   const Tensor* tensor = nullptr;

@@ -24,6 +24,7 @@ class _Plan:
         grads = ["grad2"] if op.compose_grad else ["grad"] if len(s.returns) == 1 else ["grad_" + r for r in self.returns]
         self.grads = grads
         others = {a.name for a in s.args if a.type.kind != "Tensor"} | {"grads"}
+        self.used_grads = set()
         self.formulas = []   # ([inputs], cpp)
         self.saved = {}      # name -> inputs whose gradient needs it
         self.attributes = {}  # (name, attribute) -> inputs
@@ -45,6 +46,7 @@ class _Plan:
                     raise SystemExit(f"{s.full_name}: gradient of {key}: {error}")
                 used, attributes, cpp = f.used, f.attributes, f.cpp
                 self.formulas.append((inputs, cpp, set()))
+            self.used_grads |= (used | {n for n, _ in attributes}) & set(grads)
             for n in used - set(grads) - {"grads"}:
                 self.saved.setdefault(n, []).extend(inputs)
             for at in attributes:
@@ -96,9 +98,8 @@ def _node(plan):
         body.append(f"    [[maybe_unused]] const Tensor& {grad_local} = grads[0];\n")
     else:
         for i, g in enumerate(plan.grads):
-            if s.returns[i].type.is_tensor:
-                body.append(f"    [[maybe_unused]] const Tensor {g} = grad_or_zeros(grads, {i});\n")
-    locals_done = set()
+            if g in plan.used_grads:
+                body.append(f"    const Tensor {g} = grad_or_zeros(grads, {i});\n")
 
     def load(names, attributes, numbers, indent):
         out = ""
@@ -132,7 +133,6 @@ def _node(plan):
         else:
             body.append(f"      out[{plan.slot(inputs[0])}] = {cpp};\n")
         body.append("    }\n")
-    del locals_done
     return (f"struct {name} final : Node {{\n{''.join(members)}"
             f'  const char* name() const override {{ return "{name}"; }}\n'
             f"  void apply([[maybe_unused]] const GradVec& grads, GradVec& out) override {{\n{''.join(body)}  }}\n"

@@ -82,6 +82,14 @@ def _pointwise_inputs(op):
     return inputs, scalars
 
 
+def _device_check(op, vs):
+    """Kernels read all their tensors through one device's memory."""
+    tensors = [a.name for a in vs.args if a.type.kind == "Tensor"]
+    if len(tensors) < 2 and not any(a.type.is_tensor_list for a in vs.args) or "cross_device" in op.tags:
+        return ""
+    return f'  check_one_device("{op.schema.name}", {", ".join(tensors)});\n'
+
+
 def _backend_functions(op):
     """The functions behind the CPU and Meta slots of each variant: (variant, {key: function name}, code)."""
     s = op.schema
@@ -95,6 +103,7 @@ def _backend_functions(op):
         vs = v.schema
         vsep = ", " if vs.args else ""
         head = f"{vs.cpp_return()} {fn}(Call{vsep}{vs.cpp_params()})"
+        check = _device_check(op, vs) if op.kind in ("structured", "native") else ""
         desc = f"pointwise_ops::{op.spec['shared_with'] if 'shared_with' in op.spec else op.ident}" if op.kind == "pointwise" else ""
         if op.kind == "pointwise":
             inputs, scalars = _pointwise_inputs(op)
@@ -118,15 +127,15 @@ def _backend_functions(op):
                     body += "".join(f"  Tensor {o} = specs[{i}].allocate();\n" for i, o in enumerate(outs))
                     body += f"  if (!{outs[0]}.is_meta()) native::{op.ident}({names}{sep_names}{', '.join(outs)});\n"
                     body += f"  return {{{', '.join(f'std::move({o})' for o in outs)}}};\n"
-                out.append((v, {"CPU": fn, "Meta": fn}, f"{head} {{\n{body}}}\n"))
+                out.append((v, {"CPU": fn, "Meta": fn}, f"{head} {{\n{check}{body}}}\n"))
             elif op.kind == "native":
                 if op.spec == "all_backends":
                     out.append((v, {"*": fn}, f"{head} {{ return native::{op.ident}({names}); }}\n"))
                 elif op.spec == "no_meta":
-                    out.append((v, {"CPU": fn}, f"{head} {{ return native::{op.ident}({names}); }}\n"))
+                    out.append((v, {"CPU": fn}, f"{head} {{\n{check}  return native::{op.ident}({names});\n}}\n"))
                 else:
-                    code = f"{head} {{ return native::{op.ident}({names}); }}\n"
-                    code += f"{vs.cpp_return()} {v.ident}_meta(Call{vsep}{vs.cpp_params()}) {{ return meta::{op.ident}({names}); }}\n"
+                    code = f"{head} {{\n{check}  return native::{op.ident}({names});\n}}\n"
+                    code += f"{vs.cpp_return()} {v.ident}_meta(Call{vsep}{vs.cpp_params()}) {{\n{check}  return meta::{op.ident}({names});\n}}\n"
                     out.append((v, {"CPU": fn, "Meta": f"{v.ident}_meta"}, code))
             elif op.kind == "composite":
                 body = f"composite::{op.ident}({names})" if op.spec is True else op.body
@@ -148,7 +157,7 @@ def _backend_functions(op):
             else:
                 body = f'  store_inplace({self_name}, op::{s.name}({names}), "{op.name}_");\n  return {self_name};\n'
             keys = {"CPU": fn, "Meta": fn} if op.kind != "composite" else {"*": fn}
-            out.append((v, keys, f"{head} {{\n{body}}}\n"))
+            out.append((v, keys, f"{head} {{\n{check}{body}}}\n"))
         else:
             outs = [a.name for a in vs.args[len(s.args):]]
             ret = outs[0] if len(outs) == 1 else "{" + ", ".join(outs) + "}"
@@ -171,7 +180,7 @@ def _backend_functions(op):
                     body += "".join(f'  store_out({o}, std::get<{i}>(results), "{op.name}");\n' for i, o in enumerate(outs))
             ret_stmt = f"  return {ret};\n" if len(outs) == 1 else f"  return {vs.cpp_return()}({', '.join(outs)});\n"
             keys = {"CPU": fn, "Meta": fn} if op.kind != "composite" else {"*": fn}
-            out.append((v, keys, f"{head} {{\n{body}{ret_stmt}}}\n"))
+            out.append((v, keys, f"{head} {{\n{check}{body}{ret_stmt}}}\n"))
     return out
 
 
