@@ -9,7 +9,7 @@ namespace {
 
 DimVector negated(IntArrayRef v) {
   DimVector out(v.data(), v.size());
-  for (auto& x : out) x = -x;
+  for (auto& x : out) x = static_cast<int64_t>(0 - static_cast<uint64_t>(x));
   return out;
 }
 

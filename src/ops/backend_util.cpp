@@ -6,6 +6,10 @@
 
 namespace trt {
 
+void throw_devices_differ(const char* op, const Tensor& a, const Tensor& b) {
+  throw_error(Code::kInvalidArgument, str_cat(op, ": arguments are on different devices, ", a.device(), " and ", b.device()));
+}
+
 void copy_values(Tensor& dst, const Tensor& src) {
   if (!dst.is_meta()) copy_tensor(dst, src);
 }

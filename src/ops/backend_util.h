@@ -9,6 +9,22 @@
 
 namespace trt {
 
+// Throws unless all tensors that are there, also those in lists, are on one device.
+[[noreturn]] void throw_devices_differ(const char* op, const Tensor& a, const Tensor& b);
+inline void meet_device(const char* op, const Tensor*& first, const Tensor& t) {
+  if (!t.defined()) return;
+  if (!first) first = &t;
+  else if (TRT_UNLIKELY(!(t.device() == first->device()))) throw_devices_differ(op, *first, t);
+}
+inline void meet_device(const char* op, const Tensor*& first, TensorList list) {
+  for (const Tensor& t : list) meet_device(op, first, t);
+}
+template <typename... T>
+void check_one_device(const char* op, const T&... tensors) {
+  const Tensor* first = nullptr;
+  (meet_device(op, first, tensors), ...);
+}
+
 // Copies src into dst (broadcast, cast), below autograd and without raising the version.
 void copy_values(Tensor& dst, const Tensor& src);
 // Checks that an in-place result fits `self`: the same shape, a castable dtype.

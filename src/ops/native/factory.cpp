@@ -165,6 +165,7 @@ Tensor copy_contiguous(const Tensor& self) { return native::copy_contiguous(self
 
 Tensor clone(const Tensor& self) { return native::clone(self); }
 Tensor& copy_(Tensor& self, const Tensor& src) {
+  TRT_CHECK_CODE(src.device() == self.device(), Code::kNotSupported, "copy_: no copy from ", src.device(), " to ", self.device());
   TRT_CHECK(broadcast_shapes(self.sizes(), src.sizes(), "copy_") == DimVector(self.sizes().data(), self.sizes().size()), "copy_: source of shape ",
             src.sizes(), " does not broadcast to ", self.sizes());
   check_no_internal_overlap(self, "copy_");

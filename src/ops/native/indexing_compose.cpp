@@ -21,6 +21,9 @@ Tensor fill_value(const Tensor& self, const Tensor& value, const char* op) {
   return op::to(value, self.dtype());
 }
 
+// A copy unless `t` has memory of its own already.
+Tensor owned(const Tensor& t, const Tensor& self) { return t.shares_storage(self) ? op::clone(t) : t; }
+
 // The names that scatter's own reductions have, in those of scatter_reduce.
 std::string_view scatter_mode(std::string_view reduce) {
   TRT_CHECK(reduce == "add" || reduce == "multiply", "scatter: reduce must be add or multiply, got \"", reduce, "\"");
@@ -35,7 +38,9 @@ Tensor index_fill_int_Tensor(const Tensor& self, int64_t dim, const Tensor& inde
   TRT_CHECK(index.dim() <= 1, "index_fill: the index must be a vector, got ", index);
   DimVector sizes(self.sizes().data(), self.sizes().size());
   if (self.dim() > 0) sizes[at(d)] = index.numel();
-  const Tensor positions = op::remainder(index, Scalar(self.dim() == 0 ? 1 : std::max<int64_t>(1, self.sizes()[at(d)])));
+  // index_copy takes no negative positions; those out of range it reports.
+  const int64_t n = self.dim() == 0 ? 1 : self.sizes()[at(d)];
+  const Tensor positions = op::where(op::lt(index, Scalar(0)), op::add(index, Scalar(n)), index);
   return op::index_copy(self, dim, positions, op::expand(v, sizes));
 }
 
@@ -193,7 +198,7 @@ Tensor repeat(const Tensor& self, IntArrayRef repeats) {
     split.push_back(size);
     wide.push_back(size);
   }
-  return op::clone(op::reshape(op::expand(op::reshape(self, split), wide), result));
+  return owned(op::reshape(op::expand(op::reshape(self, split), wide), result), self);
 }
 
 Tensor tile(const Tensor& self, IntArrayRef dims) {
@@ -211,7 +216,7 @@ Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::opti
   DimVector wide(x.sizes().data(), x.sizes().size()), result = wide;
   wide.insert(at(d) + 1, repeats);
   TRT_CHECK(!__builtin_mul_overflow(result[at(d)], repeats, &result[at(d)]), "repeat_interleave: too many elements");
-  return op::clone(op::reshape(op::expand(op::unsqueeze(x, d + 1), wide), result));
+  return owned(op::reshape(op::expand(op::unsqueeze(x, d + 1), wide), result), self);
 }
 
 Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {

@@ -48,22 +48,32 @@ TensorSpec triangle_spec(const Tensor& self, const char* op) {
 
 Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Device> device, bool lower, const char* op) {
   TRT_CHECK(row >= 0 && col >= 0, op, ": sizes must not be negative, got ", row, " and ", col);
+  TRT_CHECK(row <= (int64_t{1} << 60) && col <= (int64_t{1} << 60), op, ": ", row, " by ", col, " is too large");
   const DType type = dtype.value_or(DType::Int64);
   TRT_CHECK(type == DType::Int64 || type == DType::Int32, op, ": dtype must be int64 or int32, got ", type);
   const int64_t diagonal = std::clamp(offset, -row, col);
   auto range = [&](int64_t i) {
     return lower ? std::pair(int64_t{0}, std::clamp<int64_t>(i + diagonal + 1, 0, col)) : std::pair(std::clamp<int64_t>(i + diagonal, 0, col), col);
   };
-  int64_t count = 0;
-  for (int64_t i = 0; i < row; ++i)
-    TRT_CHECK(!__builtin_add_overflow(count, range(i).second - range(i).first, &count), op, ": too many elements");
+  // Rows [first, last) have something: `ramp` of them grow (or shrink) by one a row, `full` of them have all columns.
+  const int64_t first = lower ? std::min(row, std::max<int64_t>(0, -diagonal)) : 0;
+  const int64_t last = lower ? row : std::clamp<int64_t>(col - diagonal, 0, row);
+  const int64_t full = std::clamp<int64_t>(lower ? row - (col - 1 - diagonal) : 1 - diagonal, 0, last - first);
+  const int64_t ramp = last - first - full;
+  __int128 total = static_cast<__int128>(full) * col;
+  if (ramp > 0) {
+    const auto size = [&](int64_t i) { return static_cast<__int128>(range(i).second - range(i).first); };
+    total += (lower ? size(first) + size(first + ramp - 1) : size(last - ramp) + size(last - 1)) * ramp / 2;
+  }
+  TRT_CHECK(total < (int64_t{1} << 60), op, ": ", row, " by ", col, " has too many elements");
+  const int64_t count = static_cast<int64_t>(total);
   Tensor out = empty_tensor({2, count}, type, device.value_or(kCPU));
   if (out.is_meta()) return out;
   auto fill = [&]<typename T>() {
     T* r = out.data_ptr<T>();
     T* c = r + count;
-    for (int64_t i = 0; i < row; ++i)
-      for (auto [k, last] = range(i); k < last; ++k) {
+    for (int64_t i = first; i < last && count > 0; ++i)
+      for (auto [k, end] = range(i); k < end; ++k) {
         *r++ = static_cast<T>(i);
         *c++ = static_cast<T>(k);
       }

@@ -10,7 +10,7 @@ namespace {
 
 size_t at(int64_t d) { return static_cast<size_t>(d); }
 
-enum class Mode { Write, Add, Multiply, Max, Min };
+enum class Mode { Add, Multiply, Max, Min };
 
 // `src` may be null (a number is scattered).
 TensorSpec scatter_spec(const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src, const char* op) {
@@ -32,10 +32,10 @@ TensorSpec scatter_spec(const Tensor& self, int64_t dim, const Tensor& index, co
 }
 
 // Walks the lines of `index` along `dim`. Lines that differ outside of `dim` never meet in the destination, so they may
-// run on different threads. f(k, a, b): element number k of the index, its place in `first` and in `second` with
-// coordinate 0 along `dim`.
+// run on different threads; along a line the order is that of the index. Where `dim` is not the last dimension, neighbouring
+// lines are walked side by side, so that memory is met in order.
 struct LineWalk {
-  DimVector sizes;                      // of the index, at least 1-D
+  DimVector sizes;                         // of the index, at least 1-D
   DimVector index_strides, first, second;  // element strides
   int64_t dim;
 
@@ -44,18 +44,25 @@ struct LineWalk {
         second(contiguous_strides(padded(second_sizes))), dim(d) {}
   static DimVector padded(IntArrayRef s) { return s.empty() ? DimVector{1} : DimVector(s.data(), s.size()); }
 
-  // f(index offset, first offset, second offset) for each line.
+  // step(index offset, first offset, second offset) for every element; the offsets have coordinate 0 along `dim` in `first`.
   template <typename F>
-  void for_lines(F&& f) const {
-    int64_t lines = 1;
-    for (size_t i = 0; i < sizes.size(); ++i)
-      if (static_cast<int64_t>(i) != dim) lines *= sizes[i];
+  void for_elements(F&& step) const {
+    constexpr int64_t kWidth = 512;
+    const size_t rank = sizes.size();
     const int64_t length = sizes[at(dim)];
     if (length == 0) return;
-    parallel_for(0, lines, std::max<int64_t>(1, 16384 / length), [&](int64_t b, int64_t e) {
-      for (int64_t line = b; line < e; ++line) {
-        int64_t rest = line, k = 0, x = 0, y = 0;
-        for (size_t i = sizes.size(); i-- > 0;) {
+    const bool side_by_side = at(dim) + 1 < rank;
+    const int64_t lines = side_by_side ? sizes[rank - 1] : 1;  // neighbours
+    const int64_t blocks = (lines + kWidth - 1) / kWidth;
+    int64_t groups = 1;
+    for (size_t i = 0; i < rank - side_by_side; ++i)
+      if (static_cast<int64_t>(i) != dim) groups *= sizes[i];
+    const int64_t ks = index_strides[at(dim)], ss = second[at(dim)];
+    parallel_for(0, groups * blocks, std::max<int64_t>(1, 16384 / (length * std::min(lines, kWidth))), [&](int64_t b, int64_t e) {
+      for (int64_t task = b; task < e; ++task) {
+        const int64_t from = task % blocks * kWidth, to = std::min(lines, from + kWidth);
+        int64_t rest = task / blocks, k = 0, x = 0, y = 0;
+        for (size_t i = rank - side_by_side; i-- > 0;) {
           if (static_cast<int64_t>(i) == dim) continue;
           const int64_t c = rest % sizes[i];
           rest /= sizes[i];
@@ -63,7 +70,12 @@ struct LineWalk {
           x += c * first[i];
           y += c * second[i];
         }
-        f(k, x, y);
+        if (!side_by_side) {
+          for (int64_t i = 0; i < length; ++i) step(k + i * ks, x, y + i * ss);
+          continue;
+        }
+        for (int64_t i = 0; i < length; ++i)
+          for (int64_t j = from; j < to; ++j) step(k + i * ks + j, x + j, y + i * ss + j);
       }
     });
   }
@@ -74,24 +86,14 @@ T combine(Mode mode, T old, T v) {
   using C = opmath_t<T>;
   const C a = static_cast<C>(old), b = static_cast<C>(v);
   switch (mode) {
-    case Mode::Add: return static_cast<T>(static_cast<C>(a + b));
     case Mode::Multiply: return static_cast<T>(static_cast<C>(a * b));
     case Mode::Max: return a != a || a >= b ? old : v;  // a NaN wins
     case Mode::Min: return a != a || a <= b ? old : v;
-    default: return v;
+    default: return static_cast<T>(static_cast<C>(a + b));
   }
 }
 
 int64_t line_extent(const Tensor& t, int64_t d) { return t.dim() == 0 ? 1 : t.sizes()[at(d)]; }
-
-// target[index] = value or src, by elements of any type.
-template <typename T>
-void scatter_elements(T* t, const int64_t* p, const T* s, T value, const LineWalk& w) {
-  const int64_t n = w.sizes[at(w.dim)], ks = w.index_strides[at(w.dim)], ts = w.first[at(w.dim)], ss = s ? w.second[at(w.dim)] : 0;
-  w.for_lines([&](int64_t k, int64_t x, int64_t y) {
-    for (int64_t i = 0; i < n; ++i) t[x + p[k + i * ks] * ts] = s ? s[y + i * ss] : value;
-  });
-}
 
 void scatter_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src, const Scalar* value, Tensor& out, const char* op) {
   const int64_t d = wrap_dim(dim, self.dim(), op);
@@ -105,7 +107,11 @@ void scatter_into(const Tensor& self, int64_t dim, const Tensor& index, const Te
   ChangedCopy target(self, out);
   with_element_bits(self.itemsize(), [&]<typename T>() {
     const T* s = source.data_ptr<T>();
-    scatter_elements<T>(target.get().data_ptr<T>(), positions.data_ptr<int64_t>(), src ? s : nullptr, *s, w);
+    const int64_t* p = positions.data_ptr<int64_t>();
+    T* t = target.get().data_ptr<T>();
+    const int64_t ts = w.first[at(d)];
+    if (src) w.for_elements([=](int64_t k, int64_t x, int64_t y) { t[x + p[k] * ts] = s[y]; });
+    else w.for_elements([=, v = *s](int64_t k, int64_t x, int64_t) { t[x + p[k] * ts] = v; });
   });
   target.finish();
 }
@@ -130,11 +136,11 @@ void scatter_combine(const Tensor& self, int64_t dim, const Tensor& index, const
   const Tensor positions = readable(checked_index(index, line_extent(self, d), false, op), out);
   const Tensor source = readable(src, out);
   const LineWalk w(positions, d, self.sizes(), source.sizes());
-  const int64_t n = w.sizes[at(d)], ks = w.index_strides[at(d)], ts = w.first[at(d)], ss = w.second[at(d)];
   ChangedCopy target(self, out);
-  // How many elements met a position; needed where the first is special or a mean is taken.
+  // How many elements met a position, self included if it takes part: the first of none replaces what is there. A plain
+  // sum, the common case, does without.
   Tensor counts;
-  if (mean || !include_self) {
+  if (mean || !include_self || mode != Mode::Add) {
     counts = empty_tensor(self.sizes(), DType::Int64);
     fill_tensor(counts, include_self ? 1 : 0);
   }
@@ -143,14 +149,17 @@ void scatter_combine(const Tensor& self, int64_t dim, const Tensor& index, const
   dispatch_dtype(self.dtype(), op, [&]<typename T>() {
     T* t = target.get().data_ptr<T>();
     const T* s = source.data_ptr<T>();
-    w.for_lines([&](int64_t k, int64_t x, int64_t y) {
-      for (int64_t i = 0; i < n; ++i) {
-        const int64_t to = x + p[k + i * ks] * ts;
-        const T v = s[y + i * ss];
-        if (!count) t[to] = combine(mode, t[to], v);
-        else t[to] = count[to]++ == 0 ? v : combine(mode, t[to], v);
-      }
-    });
+    const int64_t ts = w.first[at(d)];
+    if (!count)
+      w.for_elements([=](int64_t k, int64_t x, int64_t y) {
+        T& to = t[x + p[k] * ts];
+        to = static_cast<T>(static_cast<opmath_t<T>>(static_cast<opmath_t<T>>(to) + static_cast<opmath_t<T>>(s[y])));
+      });
+    else
+      w.for_elements([=](int64_t k, int64_t x, int64_t y) {
+        const int64_t to = x + p[k] * ts;
+        t[to] = count[to]++ == 0 ? s[y] : combine(mode, t[to], s[y]);
+      });
     if (mean) {
       const int64_t all = self.numel();
       for (int64_t i = 0; i < all; ++i) {
@@ -202,14 +211,12 @@ void gather(const Tensor& self, int64_t dim, const Tensor& index, bool, Tensor& 
   const Tensor positions = checked_index(index, line_extent(self, d), false, "gather");
   const Tensor x = contiguous_tensor(self);
   const LineWalk w(positions, d, x.sizes(), out.sizes());
-  const int64_t n = w.sizes[at(d)], ks = w.index_strides[at(d)], xs = w.first[at(d)];
+  const int64_t xs = w.first[at(d)];
   const int64_t* p = positions.data_ptr<int64_t>();
   with_element_bits(self.itemsize(), [&]<typename T>() {
     const T* s = x.data_ptr<T>();
     T* o = out.data_ptr<T>();  // laid out as the index
-    w.for_lines([&](int64_t k, int64_t from, int64_t) {
-      for (int64_t i = 0; i < n; ++i) o[k + i * ks] = s[from + p[k + i * ks] * xs];
-    });
+    w.for_elements([=](int64_t k, int64_t from, int64_t) { o[k] = s[from + p[k] * xs]; });
   });
 }
 

@@ -16,31 +16,66 @@ namespace {
 size_t at(int64_t d) { return static_cast<size_t>(d); }
 bool is_mask(const Tensor& t) { return t.dtype() == DType::Bool || t.dtype() == DType::UInt8; }
 
-// The numbers of the true elements of a mask, in row-major order.
-std::vector<int64_t> true_positions(const Tensor& mask) {
-  const Tensor m = contiguous_tensor(mask, DType::Bool);
-  const uint8_t* p = m.data_ptr<uint8_t>();
-  const int64_t n = m.numel();
-  std::vector<int64_t> out;
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    uint64_t word;
-    std::memcpy(&word, p + i, 8);
-    if (!word) continue;
-    for (int64_t k = i; k < i + 8; ++k)
-      if (p[k]) out.push_back(k);
+// The true elements of a mask, counted in chunks of a fixed size: where each chunk's part of a list of them begins.
+class MaskScan {
+ public:
+  explicit MaskScan(const Tensor& mask) : mask_(contiguous_tensor(mask, DType::Bool)), begins_(at((mask.numel() + kChunk - 1) / kChunk) + 1) {
+    const uint8_t* p = mask_.data_ptr<uint8_t>();
+    for_chunks([&](size_t c, int64_t from, int64_t to) {
+      int64_t n = 0;
+      for (int64_t i = from; i < to; ++i) n += p[i] != 0;
+      begins_[c + 1] = n;
+    });
+    for (size_t c = 1; c < begins_.size(); ++c) begins_[c] += begins_[c - 1];
   }
-  for (; i < n; ++i)
-    if (p[i]) out.push_back(i);
+  int64_t count() const { return begins_.back(); }
+
+  // f(number, position) for the true elements, in parallel.
+  template <typename F>
+  void for_each(F&& f) const {
+    const uint8_t* p = mask_.data_ptr<uint8_t>();
+    for_chunks([&](size_t c, int64_t from, int64_t) {
+      // Every element is visited as if it were the next true one, and the number moves on where it is: no branch to
+      // mispredict. A chunk stops at its last true element, so nothing is written beyond its part.
+      int64_t n = begins_[c];
+      const int64_t end = begins_[c + 1];
+      for (int64_t i = from; n < end; ++i) {
+        f(n, i);
+        n += p[i] != 0;
+      }
+    });
+  }
+
+ private:
+  static constexpr int64_t kChunk = 65536;
+  template <typename F>
+  void for_chunks(F&& f) const {
+    const int64_t n = mask_.numel();
+    parallel_for(0, static_cast<int64_t>(begins_.size()) - 1, 1, [&](int64_t b, int64_t e) {
+      for (int64_t c = b; c < e; ++c) f(at(c), c * kChunk, std::min(n, (c + 1) * kChunk));
+    });
+  }
+  Tensor mask_;
+  std::vector<int64_t> begins_;
+};
+
+// Their numbers, in row-major order.
+std::vector<int64_t> true_positions(const Tensor& mask) {
+  const MaskScan scan(mask);
+  std::vector<int64_t> out(at(scan.count()));
+  scan.for_each([&](int64_t n, int64_t i) { out[at(n)] = i; });
   return out;
 }
 
-int64_t count_true(const Tensor& mask) {
-  const Tensor m = contiguous_tensor(mask, DType::Bool);
-  const uint8_t* p = m.data_ptr<uint8_t>();
-  int64_t count = 0;
-  for (int64_t i = 0, n = m.numel(); i < n; ++i) count += p[i] != 0;
-  return count;
+int64_t count_true(const Tensor& mask) { return MaskScan(mask).count(); }
+
+// out[n] = the n-th element of x where mask is true. Both contiguous, of one shape.
+void select_true(const Tensor& x, const MaskScan& scan, Tensor& out) {
+  with_element_bits(x.itemsize(), [&]<typename T>() {
+    const T* s = x.data_ptr<T>();
+    T* d = out.data_ptr<T>();
+    scan.for_each([=](int64_t n, int64_t i) { d[n] = s[i]; });
+  });
 }
 
 // Coordinate `d` of the positions in a tensor of shape `sizes`.
@@ -178,6 +213,7 @@ TensorSpec index_put(const Tensor& self, TensorList indices, const Tensor& value
   TRT_CHECK(self.dtype() == values.dtype(), "index_put: self and values must have the same dtype, got ", self, " and ", values);
   if (!self.is_meta()) {
     const DimVector shape = index_geometry(self, indices, false, "index_put").sizes();
+    checked_numel(shape, DType::Int64);
     DimVector squeezed(values.sizes().data(), values.sizes().size());
     while (squeezed.size() > shape.size() && squeezed[0] == 1) squeezed.erase(0);
     TRT_CHECK(squeezed.size() <= shape.size() && broadcast_shapes(shape, squeezed, "index_put") == shape, "index_put: values ", values,
@@ -197,6 +233,8 @@ TensorSpec masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& 
 namespace native {
 
 void index_Tensor(const Tensor& self, TensorList indices, Tensor& out) {
+  if (indices.size() == 1 && indices[0].defined() && is_mask(indices[0]) && indices[0].dim() == self.dim())
+    return select_true(contiguous_tensor(self), MaskScan(indices[0]), out);
   const IndexGeometry g = index_geometry(self, indices, true, "index");
   const IndexOffsets o = index_offsets(self, g, "index");
   if (out.numel() == 0) return;
@@ -265,13 +303,9 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
   TRT_CHECK(is_mask(mask), "masked_select: the mask must be bool, got ", mask);
   const DimVector shape = broadcast_shapes(self.sizes(), mask.sizes(), "masked_select");
   const Tensor x = contiguous_tensor(expanded(self, shape));
-  const std::vector<int64_t> positions = true_positions(expanded(mask, shape));
-  Tensor out = empty_tensor({static_cast<int64_t>(positions.size())}, self.dtype());
-  with_element_bits(self.itemsize(), [&]<typename T>() {
-    const T* s = x.data_ptr<T>();
-    T* d = out.data_ptr<T>();
-    for (size_t i = 0; i < positions.size(); ++i) d[i] = s[positions[i]];
-  });
+  const MaskScan scan(expanded(mask, shape));
+  Tensor out = empty_tensor({scan.count()}, self.dtype());
+  select_true(x, scan, out);
   return out;
 }
 
@@ -296,13 +330,29 @@ Tensor nonzero(const Tensor& self) {
   const int64_t n = static_cast<int64_t>(positions.size()), dims = self.dim();
   Tensor out = empty_tensor({n, dims}, DType::Int64);
   int64_t* p = out.data_ptr<int64_t>();
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t rest = positions[at(i)];
-    for (int64_t d = dims; d-- > 0;) {
-      p[i * dims + d] = rest % self.sizes()[at(d)];
-      rest /= self.sizes()[at(d)];
+  if (dims == 0) return out;
+  const int64_t width = self.sizes().back();
+  parallel_for(0, n, 16384, [&](int64_t b, int64_t e) {
+    int64_t row = -1, row_begin = 0, row_end = -1;
+    for (int64_t i = b; i < e; ++i) {
+      const int64_t position = positions[at(i)];
+      int64_t* to = p + i * dims;
+      if (position < row_end) {
+        // The same row as the one before: only the last coordinate is new.
+        for (int64_t d = 0; d + 1 < dims; ++d) to[d] = to[d - dims];
+      } else {
+        row = position / width;
+        row_begin = row * width;
+        row_end = row_begin + width;
+        int64_t rest = row;
+        for (int64_t d = dims - 1; d-- > 0;) {
+          to[d] = rest % self.sizes()[at(d)];
+          rest /= self.sizes()[at(d)];
+        }
+      }
+      to[dims - 1] = position - row_begin;
     }
-  }
+  });
   return out;
 }
 
