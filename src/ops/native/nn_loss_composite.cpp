@@ -72,6 +72,12 @@ Tensor smoothed_cross_entropy(const Tensor& input, const Tensor& target, const T
   return op::add(op::mul(nll, 1 - smoothing), op::mul(smooth, smoothing / static_cast<double>(input.size(dim))));
 }
 
+// Looks at values: false on Meta.
+bool any_true(const Tensor& mask) {
+  if (!mask.device().is_cpu()) return false;
+  return *op::any(mask).data_ptr<bool>();
+}
+
 }  // namespace
 
 Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight, int64_t ignore_index,
@@ -113,6 +119,8 @@ Tensor huber_loss(const Tensor& input, const Tensor& target, std::string_view re
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight,
                             std::string_view reduction) {
   check_same_sizes(input, target, "binary_cross_entropy");
+  TRT_CHECK(!any_true(op::logical_or(op::lt(input, 0), op::gt(input, 1))),
+            "binary_cross_entropy: the elements of input must lie in [0, 1]");
   return reduced(weighted(op::binary_cross_entropy_elements(input, target), weight), reduction, "binary_cross_entropy");
 }
 
@@ -248,6 +256,7 @@ Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_inpu
 Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor& var, bool full, double eps,
                          std::string_view reduction) {
   TRT_CHECK(is_floating(var.dtype()), "gaussian_nll_loss: var must be floating-point, got ", var);
+  TRT_CHECK(!any_true(op::lt(var, 0)), "gaussian_nll_loss: var has a negative element");
   Tensor v = var;
   if (var.sizes() != input.sizes()) {
     const IntArrayRef lead = input.sizes().slice(0, input.dim() > 0 ? input.sizes().size() - 1 : 0);
