@@ -36,7 +36,8 @@ Tensor index_select_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim,
   return op::index_add(zeros_of(sizes, grad), dim, index, grad);
 }
 
-Tensor index_add_backward(const Tensor& grad, IntArrayRef source_sizes, int64_t dim, const Tensor& index, const Scalar& alpha) {
+Tensor index_add_backward(const Tensor& grad, IntArrayRef source_sizes, int64_t dim, const Tensor& index,
+                          const Scalar& alpha) {
   const Tensor part = op::reshape(op::index_select(grad, dim, index), source_sizes);
   return alpha.equals(1) ? part : op::mul(part, alpha);
 }
@@ -50,7 +51,8 @@ Tensor gather_slice_backward(const Tensor& grad, IntArrayRef src_sizes, int64_t 
   return padded_to(op::gather(grad, dim, index, false), src_sizes);
 }
 
-std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src_given,
+std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Tensor& self, int64_t dim,
+                                                   const Tensor& index, const Tensor& src_given,
                                                    std::string_view reduce, bool include_self, const Tensor& result) {
   if (index.numel() == 0) return {grad, zeros_of(src_given.sizes(), grad)};
   const Tensor src = leading_part(src_given, index.sizes());
@@ -60,22 +62,27 @@ std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Ten
     grad_self = grad;
     grad_src = gathered(grad);
   } else if (reduce == "mean") {
-    Tensor count = op::scatter_add(include_self ? op::ones_like(grad) : op::zeros_like(grad), dim, index, op::ones_like(src));
+    Tensor count =
+        op::scatter_add(include_self ? op::ones_like(grad) : op::zeros_like(grad), dim, index, op::ones_like(src));
     count = op::clamp_min(count, Scalar(1));
     grad_self = op::div(grad, count);
     grad_src = op::div(gathered(grad), gathered(count));
   } else if (reduce == "prod") {
     // A zero factor is replaced by one before dividing, so that what remains is the product of the others.
     const Tensor self_or_one = op::where(op::eq(self, Scalar(0)), Scalar(1), self);
-    grad_self = op::div(op::mul(grad, op::scatter_reduce(self_or_one, dim, index, src, "prod", include_self)), self_or_one);
+    grad_self =
+        op::div(op::mul(grad, op::scatter_reduce(self_or_one, dim, index, src, "prod", include_self)), self_or_one);
     const Tensor zero = op::eq(src, Scalar(0));
     const Tensor zeros_met = gathered(op::scatter_add(op::zeros_like(self), dim, index, op::to(zero, self.dtype())));
     const Tensor only_zero = op::logical_and(zero, op::eq(zeros_met, Scalar(1)));
-    const Tensor without_it = op::scatter_reduce(self, dim, index, op::where(only_zero, Scalar(1), src), "prod", include_self);
-    grad_src = op::where(only_zero, gathered(op::mul(grad, without_it)), op::div(gathered(op::mul(grad, result)), op::where(zero, Scalar(1), src)));
+    const Tensor without_it =
+        op::scatter_reduce(self, dim, index, op::where(only_zero, Scalar(1), src), "prod", include_self);
+    grad_src = op::where(only_zero, gathered(op::mul(grad, without_it)),
+                         op::div(gathered(op::mul(grad, result)), op::where(zero, Scalar(1), src)));
   } else {
     // Shared evenly by all that are equal to the extremum.
-    const Tensor self_hit = op::to(op::eq(self, result), grad.dtype()), src_hit = op::to(op::eq(src, gathered(result)), grad.dtype());
+    const Tensor self_hit = op::to(op::eq(self, result), grad.dtype()),
+                 src_hit = op::to(op::eq(src, gathered(result)), grad.dtype());
     const Tensor share = op::div(grad, op::scatter_add(self_hit, dim, index, src_hit));
     grad_self = op::mul(self_hit, share);
     grad_src = op::mul(src_hit, gathered(share));
@@ -84,13 +91,17 @@ std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Ten
   return {grad_self, padded_to(grad_src, src_given.sizes())};
 }
 
-Tensor take_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& index) { return op::put(zeros_of(sizes, grad), index, grad, true); }
+Tensor take_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& index) {
+  return op::put(zeros_of(sizes, grad), index, grad, true);
+}
 
 Tensor put_backward(const Tensor& grad, const Tensor& index, bool accumulate) {
   return accumulate ? grad : op::put(grad, index, zeros_of(index.sizes(), grad), false);
 }
 
-Tensor index_backward(const Tensor& grad, IntArrayRef sizes, TensorList indices) { return op::index_put(zeros_of(sizes, grad), indices, grad, true); }
+Tensor index_backward(const Tensor& grad, IntArrayRef sizes, TensorList indices) {
+  return op::index_put(zeros_of(sizes, grad), indices, grad, true);
+}
 
 Tensor index_put_backward(const Tensor& grad, TensorList indices, bool accumulate) {
   return accumulate ? grad : op::index_put(grad, indices, zeros_of({}, grad), false);
@@ -122,7 +133,9 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<DimVector
   return parts;
 }
 
-Tensor roll_backward(const Tensor& grad, IntArrayRef shifts, IntArrayRef dims) { return op::roll(grad, negated(shifts), dims); }
+Tensor roll_backward(const Tensor& grad, IntArrayRef shifts, IntArrayRef dims) {
+  return op::roll(grad, negated(shifts), dims);
+}
 
 Tensor constant_pad_backward(const Tensor& grad, IntArrayRef pad) { return op::constant_pad_nd(grad, negated(pad), 0); }
 

@@ -12,12 +12,14 @@
 namespace trt::formulas {
 
 Tensor index_select_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index);
-Tensor index_add_backward(const Tensor& grad, IntArrayRef source_sizes, int64_t dim, const Tensor& index, const Scalar& alpha);
+Tensor index_add_backward(const Tensor& grad, IntArrayRef source_sizes, int64_t dim, const Tensor& index,
+                          const Scalar& alpha);
 Tensor gather_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& index);
 // The gradient of what scatter wrote: gathered back; elements of `src` that the index does not reach get 0.
 Tensor gather_slice_backward(const Tensor& grad, IntArrayRef src_sizes, int64_t dim, const Tensor& index);
-std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
-                                                   std::string_view reduce, bool include_self, const Tensor& result);
+std::tuple<Tensor, Tensor> scatter_reduce_backward(const Tensor& grad, const Tensor& self, int64_t dim,
+                                                   const Tensor& index, const Tensor& src, std::string_view reduce,
+                                                   bool include_self, const Tensor& result);
 Tensor take_backward(const Tensor& grad, IntArrayRef sizes, const Tensor& index);
 Tensor put_backward(const Tensor& grad, const Tensor& index, bool accumulate);
 Tensor index_backward(const Tensor& grad, IntArrayRef sizes, TensorList indices);

@@ -50,7 +50,8 @@ Tensor products_of_others(const Tensor& x, int64_t dim) {
   const Tensor one = op::ones_like(op::slice(x, dim, 0, 1, 1));
   const Tensor before[] = {one, op::slice(x, dim, 0, n - 1, 1)};
   const Tensor after[] = {one, op::flip(op::slice(x, dim, 1, n, 1), {dim})};
-  return op::mul(op::cumprod(op::cat(TensorList(before, 2), dim), dim), op::flip(op::cumprod(op::cat(TensorList(after, 2), dim), dim), {dim}));
+  return op::mul(op::cumprod(op::cat(TensorList(before, 2), dim), dim),
+                 op::flip(op::cumprod(op::cat(TensorList(after, 2), dim), dim), {dim}));
 }
 
 Tensor magnitude_power(const Tensor& self, double p) { return op::pow(op::abs(self), Scalar(p)); }
@@ -64,7 +65,8 @@ Tensor expand_reduced(const Tensor& grad, IntArrayRef sizes, OptionalDims dim, b
 }
 
 Tensor mean_backward(const Tensor& grad, IntArrayRef sizes, OptionalDims dim, bool keepdim) {
-  return expand_reduced(op::div(grad, Scalar(static_cast<double>(std::max<int64_t>(1, count_reduced(sizes, dim))))), sizes, dim, keepdim);
+  return expand_reduced(op::div(grad, Scalar(static_cast<double>(std::max<int64_t>(1, count_reduced(sizes, dim))))),
+                        sizes, dim, keepdim);
 }
 
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
@@ -83,16 +85,18 @@ Tensor prod_dim_backward(const Tensor& grad, const Tensor& self, const Tensor& r
 }
 
 Tensor extremum_backward(const Tensor& grad, const Tensor& self, const Tensor& result, IntArrayRef dim, bool keepdim) {
-  const Tensor r = restore_reduced(result, self.sizes().size(), dim, keepdim), g = restore_reduced(grad, self.sizes().size(), dim, keepdim);
+  const Tensor r = restore_reduced(result, self.sizes().size(), dim, keepdim),
+               g = restore_reduced(grad, self.sizes().size(), dim, keepdim);
   const Tensor hit = op::logical_or(op::eq(self, r), op::logical_and(op::isnan(self), op::isnan(r)));
   const Tensor share = op::div(g, op::sum(hit, dim, true, std::nullopt));
   return op::where(hit, share, Scalar(0));
 }
 
-Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Tensor& self, const Tensor& min, const Tensor& max, std::optional<int64_t> dim,
-                        bool keepdim) {
+Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Tensor& self, const Tensor& min,
+                        const Tensor& max, std::optional<int64_t> dim, bool keepdim) {
   const IntArrayRef dims = dim ? IntArrayRef(*dim) : IntArrayRef();
-  return op::add(extremum_backward(grad_min, self, min, dims, keepdim), extremum_backward(grad_max, self, max, dims, keepdim));
+  return op::add(extremum_backward(grad_min, self, min, dims, keepdim),
+                 extremum_backward(grad_max, self, max, dims, keepdim));
 }
 
 Tensor select_along_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, const Tensor& indices, bool keepdim) {
@@ -108,28 +112,34 @@ Tensor scan_select_backward(const Tensor& grad, IntArrayRef sizes, int64_t dim, 
   return op::scatter_add(op::zeros(sizes, grad.dtype(), grad.device()), dim, indices, grad);
 }
 
-Tensor var_backward(const Tensor& grad, const Tensor& self, OptionalDims dim, const std::optional<Scalar>& correction, bool keepdim) {
-  const double rest = static_cast<double>(count_reduced(self.sizes(), dim)) - (correction ? correction->to_double() : 1);
+Tensor var_backward(const Tensor& grad, const Tensor& self, OptionalDims dim, const std::optional<Scalar>& correction,
+                    bool keepdim) {
+  const double rest =
+      static_cast<double>(count_reduced(self.sizes(), dim)) - (correction ? correction->to_double() : 1);
   const Tensor g = restore_reduced(grad, self.sizes().size(), dim, keepdim);
   return op::mul(op::mul(g, Scalar(2 / std::max(rest, 0.0))), op::sub(self, op::mean(self, dim, true, std::nullopt)));
 }
 
-Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptionalDims dim, const std::optional<Scalar>& correction, bool keepdim) {
+Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptionalDims dim,
+                    const std::optional<Scalar>& correction, bool keepdim) {
   const Tensor grad_var = zero_where(op::eq(result, Scalar(0)), op::div(grad, op::mul(result, Scalar(2))));
   return var_backward(grad_var, self, dim, correction, keepdim);
 }
 
-Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self, OptionalDims dim, const std::optional<Scalar>& correction,
-                         bool keepdim) {
-  return op::add(var_backward(grad_var, self, dim, correction, keepdim), mean_backward(grad_mean, self.sizes(), dim, keepdim));
-}
-
-Tensor std_mean_backward(const Tensor& grad_std, const Tensor& grad_mean, const Tensor& self, const Tensor& deviation, OptionalDims dim,
+Tensor var_mean_backward(const Tensor& grad_var, const Tensor& grad_mean, const Tensor& self, OptionalDims dim,
                          const std::optional<Scalar>& correction, bool keepdim) {
-  return op::add(std_backward(grad_std, self, deviation, dim, correction, keepdim), mean_backward(grad_mean, self.sizes(), dim, keepdim));
+  return op::add(var_backward(grad_var, self, dim, correction, keepdim),
+                 mean_backward(grad_mean, self.sizes(), dim, keepdim));
 }
 
-Tensor norm_backward(const Tensor& grad, const Tensor& self, const Tensor& result, const Scalar& ord, OptionalDims dim, bool keepdim) {
+Tensor std_mean_backward(const Tensor& grad_std, const Tensor& grad_mean, const Tensor& self, const Tensor& deviation,
+                         OptionalDims dim, const std::optional<Scalar>& correction, bool keepdim) {
+  return op::add(std_backward(grad_std, self, deviation, dim, correction, keepdim),
+                 mean_backward(grad_mean, self.sizes(), dim, keepdim));
+}
+
+Tensor norm_backward(const Tensor& grad, const Tensor& self, const Tensor& result, const Scalar& ord, OptionalDims dim,
+                     bool keepdim) {
   const double p = ord.to_double();
   const size_t ndim = self.sizes().size();
   const Tensor g = restore_reduced(grad, ndim, dim, keepdim), r = restore_reduced(result, ndim, dim, keepdim);
@@ -178,8 +188,8 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& re
 Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.dim() == 0) return op::clone(grad);
   if (self.numel() == 0) return op::zeros_like(self);
-  // exp(self_i) * sum over j >= i of grad_j * exp(-result_j), in logarithms, for the positive and the negative part of grad.
-  // The logarithm of 0 is a finite number here: infinities would meet in the second derivative.
+  // exp(self_i) * sum over j >= i of grad_j * exp(-result_j), in logarithms, for the positive and the negative part of
+  // grad. The logarithm of 0 is a finite number here: infinities would meet in the second derivative.
   const DType dtype = self.dtype();
   const double log_zero = dtype == DType::Float64 ? -1e308 : dtype == DType::Float16 ? -3e4 : -1e38;
   auto part = [&](const Tensor& g) {

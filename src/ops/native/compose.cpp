@@ -25,7 +25,8 @@ Tensors each(TensorList tensors, F&& f) {
 
 Tensors split_evenly(const Tensor& self, int64_t sections, int64_t dim, const char* op) {
   TRT_CHECK(self.dim() > dim, op, ": needs at least ", dim + 1, " dimensions, got ", self);
-  TRT_CHECK(sections > 0 && self.sizes()[at(dim)] % sections == 0, op, ": dimension ", dim, " of ", self, " cannot be split into ", sections, " equal parts");
+  TRT_CHECK(sections > 0 && self.sizes()[at(dim)] % sections == 0, op, ": dimension ", dim, " of ", self,
+            " cannot be split into ", sections, " equal parts");
   return op::tensor_split(self, sections, dim);
 }
 
@@ -36,10 +37,14 @@ Tensors split_at(const Tensor& self, IntArrayRef indices, int64_t dim, const cha
 
 double largest(DType t) {
   switch (t) {
-    case DType::Float16: return 65504;
-    case DType::BFloat16: return bfloat16_bits_to_float(0x7f7f);
-    case DType::Float32: return std::numeric_limits<float>::max();
-    default: return std::numeric_limits<double>::max();
+    case DType::Float16:
+      return 65504;
+    case DType::BFloat16:
+      return bfloat16_bits_to_float(0x7f7f);
+    case DType::Float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
   }
 }
 
@@ -59,9 +64,15 @@ Tensor atleast_3d(const Tensor& self) {
   if (self.dim() == 1) return op::unsqueeze(op::unsqueeze(self, 0), -1);
   return self.dim() == 2 ? op::unsqueeze(self, -1) : self;
 }
-Tensors atleast_1d_Sequence(TensorList tensors) { return each(tensors, [](const Tensor& t) { return op::atleast_1d(t); }); }
-Tensors atleast_2d_Sequence(TensorList tensors) { return each(tensors, [](const Tensor& t) { return op::atleast_2d(t); }); }
-Tensors atleast_3d_Sequence(TensorList tensors) { return each(tensors, [](const Tensor& t) { return op::atleast_3d(t); }); }
+Tensors atleast_1d_Sequence(TensorList tensors) {
+  return each(tensors, [](const Tensor& t) { return op::atleast_1d(t); });
+}
+Tensors atleast_2d_Sequence(TensorList tensors) {
+  return each(tensors, [](const Tensor& t) { return op::atleast_2d(t); });
+}
+Tensors atleast_3d_Sequence(TensorList tensors) {
+  return each(tensors, [](const Tensor& t) { return op::atleast_3d(t); });
+}
 
 Tensor movedim_intlist(const Tensor& self, IntArrayRef source, IntArrayRef destination) {
   TRT_CHECK(source.size() == destination.size(), "movedim: ", source, " and ", destination, " differ in length");
@@ -69,9 +80,11 @@ Tensor movedim_intlist(const Tensor& self, IntArrayRef source, IntArrayRef desti
   DimVector order(n, -1);
   uint64_t taken = 0;
   for (size_t i = 0; i < source.size(); ++i) {
-    const int64_t from = wrap_dim(source[i], self.dim(), "movedim"), to = wrap_dim(destination[i], self.dim(), "movedim");
+    const int64_t from = wrap_dim(source[i], self.dim(), "movedim"),
+                  to = wrap_dim(destination[i], self.dim(), "movedim");
     if (n == 0) return self;
-    TRT_CHECK(!((taken >> from) & 1) && order[at(to)] < 0, "movedim: a dimension appears twice in ", source, " or ", destination);
+    TRT_CHECK(!((taken >> from) & 1) && order[at(to)] < 0, "movedim: a dimension appears twice in ", source, " or ",
+              destination);
     taken |= uint64_t{1} << from;
     order[at(to)] = from;
   }
@@ -114,7 +127,8 @@ Tensors meshgrid(TensorList tensors, std::string_view indexing) {
   DimVector shape;
   for (const Tensor& t : tensors) {
     TRT_CHECK(t.dim() <= 1, "meshgrid: vectors are needed, got ", t);
-    TRT_CHECK(t.dtype() == tensors[0].dtype(), "meshgrid: tensors of one dtype are needed, got ", tensors[0], " and ", t);
+    TRT_CHECK(t.dtype() == tensors[0].dtype(), "meshgrid: tensors of one dtype are needed, got ", tensors[0], " and ",
+              t);
     shape.push_back(t.numel());
   }
   if (swap) std::swap(shape[0], shape[1]);
@@ -154,7 +168,8 @@ Tensor block_diag(TensorList tensors) {
   return op::cat(strips, 0);
 }
 
-Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, std::optional<DType> dtype,
+                std::optional<Device> device) {
   const DType type = dtype.value_or(thread_state.default_dtype);
   return op::to(op::pow(Scalar(base), op::linspace(start, end, steps, DType::Float64, device)), type);
 }
@@ -190,15 +205,20 @@ Tensors tensor_split_indices(const Tensor& self, IntArrayRef indices, int64_t di
 }
 
 Tensors tensor_split_tensor_indices_or_sections(const Tensor& self, const Tensor& positions, int64_t dim) {
-  TRT_CHECK(positions.dtype() == DType::Int64 && positions.dim() <= 1, "tensor_split: needs an int64 vector or number, got ", positions);
+  TRT_CHECK(positions.dtype() == DType::Int64 && positions.dim() <= 1,
+            "tensor_split: needs an int64 vector or number, got ", positions);
   TRT_CHECK(positions.device().is_cpu(), "tensor_split: the positions must be on the CPU, got ", positions);
   const Tensor p = contiguous_tensor(positions);
   if (p.dim() == 0) return op::tensor_split(self, *p.data_ptr<int64_t>(), dim);
   return op::tensor_split(self, IntArrayRef(p.data_ptr<int64_t>(), at(p.numel())), dim);
 }
 
-Tensors hsplit_int(const Tensor& self, int64_t sections) { return split_evenly(self, sections, self.dim() == 1 ? 0 : 1, "hsplit"); }
-Tensors hsplit_array(const Tensor& self, IntArrayRef indices) { return split_at(self, indices, self.dim() == 1 ? 0 : 1, "hsplit"); }
+Tensors hsplit_int(const Tensor& self, int64_t sections) {
+  return split_evenly(self, sections, self.dim() == 1 ? 0 : 1, "hsplit");
+}
+Tensors hsplit_array(const Tensor& self, IntArrayRef indices) {
+  return split_at(self, indices, self.dim() == 1 ? 0 : 1, "hsplit");
+}
 Tensors vsplit_int(const Tensor& self, int64_t sections) {
   TRT_CHECK(self.dim() >= 2, "vsplit: needs at least two dimensions, got ", self);
   return split_evenly(self, sections, 0, "vsplit");
@@ -220,7 +240,8 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, c
     Tensors parts;
     for (const Tensor* t : {&prepend, &self, &append})
       if (t->defined()) parts.push_back(*t);
-    for (const Tensor& t : parts) TRT_CHECK(t.dim() == self.dim(), "diff: prepend and append must have the rank of ", self, ", got ", t);
+    for (const Tensor& t : parts)
+      TRT_CHECK(t.dim() == self.dim(), "diff: prepend and append must have the rank of ", self, ", got ", t);
     x = op::cat(parts, d);
   }
   for (int64_t i = 0, steps = std::min(n, x.sizes()[at(d)]); i < steps; ++i) {
@@ -253,7 +274,8 @@ Tensor& clamp__Tensor(Tensor& self, const Tensor& min, const Tensor& max) {
   return min.defined() ? op::clamp_min_(self, min) : op::clamp_max_(self, max);
 }
 
-Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
+                  std::optional<double> neginf) {
   if (!is_floating(self.dtype())) return op::clone(self);
   const double most = largest(self.dtype());
   return op::nan_to_num(self, Scalar(nan.value_or(0)), Scalar(posinf.value_or(most)), Scalar(neginf.value_or(-most)));
@@ -270,7 +292,8 @@ Tensor round_decimals(const Tensor& self, int64_t decimals) {
 
 Tensor div_Tensor_mode(const Tensor& self, const Tensor& other, std::optional<std::string_view> rounding_mode) {
   if (!rounding_mode) return op::div(self, other);
-  TRT_CHECK(*rounding_mode == "trunc" || *rounding_mode == "floor", "div: rounding_mode must be trunc, floor or none, got \"", *rounding_mode, "\"");
+  TRT_CHECK(*rounding_mode == "trunc" || *rounding_mode == "floor",
+            "div: rounding_mode must be trunc, floor or none, got \"", *rounding_mode, "\"");
   return *rounding_mode == "trunc" ? op::trunc_divide(self, other) : op::div_floor(self, other);
 }
 Tensor div_Scalar_mode(const Tensor& self, const Scalar& other, std::optional<std::string_view> rounding_mode) {
@@ -285,7 +308,9 @@ Tensor positive(const Tensor& self) {
 Tensor float_power_Tensor_Tensor(const Tensor& self, const Tensor& exponent) {
   return op::pow(op::to(self, DType::Float64), op::to(exponent, DType::Float64));
 }
-Tensor float_power_Tensor_Scalar(const Tensor& self, const Scalar& exponent) { return op::pow(op::to(self, DType::Float64), Scalar(exponent.to_double())); }
+Tensor float_power_Tensor_Scalar(const Tensor& self, const Scalar& exponent) {
+  return op::pow(op::to(self, DType::Float64), Scalar(exponent.to_double()));
+}
 Tensor float_power_Scalar(const Scalar& self, const Tensor& exponent) {
   return op::pow(Scalar(self.to_double()), op::to(exponent, DType::Float64));
 }

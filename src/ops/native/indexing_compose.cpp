@@ -14,7 +14,9 @@ void check_mask(const Tensor& mask, const char* op) {
   TRT_CHECK(mask.dtype() == DType::Bool || mask.dtype() == DType::UInt8, op, ": the mask must be bool, got ", mask);
 }
 
-void check_not_empty(TensorList tensors, const char* op) { TRT_CHECK(!tensors.empty(), op, ": needs at least one tensor"); }
+void check_not_empty(TensorList tensors, const char* op) {
+  TRT_CHECK(!tensors.empty(), op, ": needs at least one tensor");
+}
 
 Tensor fill_value(const Tensor& self, const Tensor& value, const char* op) {
   TRT_CHECK(value.dim() == 0, op, ": the value must be a 0-d tensor, got ", value);
@@ -44,28 +46,35 @@ Tensor index_fill_int_Tensor(const Tensor& self, int64_t dim, const Tensor& inde
   return op::index_copy(self, dim, positions, op::expand(v, sizes));
 }
 
-Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self) {
+Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                    bool include_self) {
   TRT_CHECK(reduce != "sum", "index_reduce: reduce must be prod, mean, amax or amin; index_add makes sums");
   TRT_CHECK(index.dim() <= 1, "index_reduce: the index must be a vector, got ", index);
   const int64_t d = wrap_dim(dim, self.dim(), "index_reduce");
-  TRT_CHECK((source.dim() == 0 ? 1 : source.size(std::min(d, source.dim() - 1))) == index.numel(), "index_reduce: index ", index, " does not fit source ", source);
+  TRT_CHECK((source.dim() == 0 ? 1 : source.size(std::min(d, source.dim() - 1))) == index.numel(),
+            "index_reduce: index ", index, " does not fit source ", source);
   if (source.dim() == 0) return op::scatter_reduce(self, dim, op::reshape(index, {}), source, reduce, include_self);
   DimVector shape(source.sizes().size(), 1);
   shape[at(d)] = index.numel();
-  return op::scatter_reduce(self, dim, op::expand(op::reshape(index, shape), source.sizes()), source, reduce, include_self);
+  return op::scatter_reduce(self, dim, op::expand(op::reshape(index, shape), source.sizes()), source, reduce,
+                            include_self);
 }
 
-Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                      std::string_view reduce) {
   return op::scatter_reduce(self, dim, index, src, scatter_mode(reduce), true);
 }
 
-Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) {
-  return op::scatter_reduce(self, dim, index, op::full(index.sizes(), value, self.dtype(), self.device()), scatter_mode(reduce), true);
+Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                            std::string_view reduce) {
+  return op::scatter_reduce(self, dim, index, op::full(index.sizes(), value, self.dtype(), self.device()),
+                            scatter_mode(reduce), true);
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
   if (!dim) return op::gather(op::reshape(self, {-1}), 0, op::reshape(indices, {-1}), false);
-  TRT_CHECK(self.dim() == indices.dim(), "take_along_dim: self ", self, " and indices ", indices, " must have the same number of dimensions");
+  TRT_CHECK(self.dim() == indices.dim(), "take_along_dim: self ", self, " and indices ", indices,
+            " must have the same number of dimensions");
   const int64_t d = wrap_dim(*dim, self.dim(), "take_along_dim");
   DimVector a(self.sizes().data(), self.sizes().size()), b(indices.sizes().data(), indices.sizes().size());
   if (self.dim() > 0) {
@@ -143,10 +152,14 @@ Tensor rot90(const Tensor& self, int64_t k, IntArrayRef dims) {
   const int64_t a = wrap_dim(dims[0], self.dim(), "rot90"), b = wrap_dim(dims[1], self.dim(), "rot90");
   TRT_CHECK(a != b, "rot90: the dimensions must differ, got ", dims);
   switch ((k % 4 + 4) % 4) {
-    case 1: return op::transpose(op::flip(self, {b}), a, b);
-    case 2: return op::flip(self, {a, b});
-    case 3: return op::transpose(op::flip(self, {a}), a, b);
-    default: return op::clone(self);
+    case 1:
+      return op::transpose(op::flip(self, {b}), a, b);
+    case 2:
+      return op::flip(self, {a, b});
+    case 3:
+      return op::transpose(op::flip(self, {a}), a, b);
+    default:
+      return op::clone(self);
   }
 }
 
@@ -160,7 +173,8 @@ Tensor diagflat(const Tensor& self, int64_t offset) { return op::diag_embed(op::
 namespace {
 
 Tensor write_part(Tensor copy, Tensor part, const Tensor& src, const char* op) {
-  TRT_CHECK(part.sizes() == src.sizes(), op, ": src ", src, " does not have the shape ", part.sizes(), " of the part that it replaces");
+  TRT_CHECK(part.sizes() == src.sizes(), op, ": src ", src, " does not have the shape ", part.sizes(),
+            " of the part that it replaces");
   op::copy_(part, src);
   return copy;
 }
@@ -171,7 +185,8 @@ Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_
   Tensor copy = op::clone(self);
   return write_part(copy, op::select(copy, dim, index), src, "select_scatter");
 }
-Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
+                     std::optional<int64_t> end, int64_t step) {
   Tensor copy = op::clone(self);
   return write_part(copy, op::slice(copy, dim, start, end, step), src, "slice_scatter");
 }
@@ -181,7 +196,8 @@ Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, i
 }
 
 Tensor repeat(const Tensor& self, IntArrayRef repeats) {
-  TRT_CHECK(repeats.size() >= self.sizes().size(), "repeat: ", repeats, " has fewer numbers than ", self, " has dimensions");
+  TRT_CHECK(repeats.size() >= self.sizes().size(), "repeat: ", repeats, " has fewer numbers than ", self,
+            " has dimensions");
   const size_t extra = repeats.size() - self.sizes().size();
   DimVector split, wide, result;
   for (size_t d = 0; d < repeats.size(); ++d) {
@@ -208,7 +224,8 @@ Tensor tile(const Tensor& self, IntArrayRef dims) {
   return op::repeat(self, all);
 }
 
-Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t>) {
+Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::optional<int64_t> dim,
+                                  std::optional<int64_t>) {
   TRT_CHECK(repeats >= 0, "repeat_interleave: repeats must not be negative, got ", repeats);
   const Tensor x = dim ? self : op::reshape(self, {-1});
   if (x.dim() == 0) return repeat_interleave_self_int(op::reshape(x, {1}), repeats, dim, std::nullopt);
@@ -219,7 +236,8 @@ Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::opti
   return owned(op::reshape(op::expand(op::unsqueeze(x, d + 1), wide), result), self);
 }
 
-Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
+Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim,
+                                     std::optional<int64_t> output_size) {
   const Tensor x = dim ? self : op::reshape(self, {-1});
   const int64_t d = wrap_dim(dim.value_or(0), x.dim(), "repeat_interleave");
   TRT_CHECK(repeats.dim() <= 1, "repeat_interleave: repeats must be a vector, got ", repeats);
@@ -230,14 +248,21 @@ Tensor repeat_interleave_self_Tensor(const Tensor& self, const Tensor& repeats, 
   return op::index_select(x, d, op::repeat_interleave(r, output_size));
 }
 
-std::tuple<Tensor, Tensor> sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool descending) { return op::sort(self, dim, descending); }
-Tensor argsort(const Tensor& self, int64_t dim, bool descending) { return std::get<1>(op::sort(self, dim, descending)); }
-Tensor argsort_stable(const Tensor& self, bool, int64_t dim, bool descending) { return std::get<1>(op::sort(self, dim, descending)); }
+std::tuple<Tensor, Tensor> sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool descending) {
+  return op::sort(self, dim, descending);
+}
+Tensor argsort(const Tensor& self, int64_t dim, bool descending) {
+  return std::get<1>(op::sort(self, dim, descending));
+}
+Tensor argsort_stable(const Tensor& self, bool, int64_t dim, bool descending) {
+  return std::get<1>(op::sort(self, dim, descending));
+}
 Tensor msort(const Tensor& self) { return std::get<0>(op::sort(self, 0, false)); }
 
-Tensor searchsorted_Scalar(const Tensor& sorted_sequence, const Scalar& self, bool out_int32, bool right, std::optional<std::string_view> side,
-                           const Tensor& sorter) {
-  return op::searchsorted(sorted_sequence, op::full({}, self, sorted_sequence.dtype(), sorted_sequence.device()), out_int32, right, side, sorter);
+Tensor searchsorted_Scalar(const Tensor& sorted_sequence, const Scalar& self, bool out_int32, bool right,
+                           std::optional<std::string_view> side, const Tensor& sorter) {
+  return op::searchsorted(sorted_sequence, op::full({}, self, sorted_sequence.dtype(), sorted_sequence.device()),
+                          out_int32, right, side, sorter);
 }
 
 Tensor isin_Tensor_Scalar(const Tensor& elements, const Scalar& test_element, bool, bool invert) {

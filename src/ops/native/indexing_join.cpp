@@ -46,14 +46,16 @@ TensorSpec triangle_spec(const Tensor& self, const char* op) {
   return {self.sizes(), self.dtype(), self.device()};
 }
 
-Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Device> device, bool lower, const char* op) {
+Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype,
+                        std::optional<Device> device, bool lower, const char* op) {
   TRT_CHECK(row >= 0 && col >= 0, op, ": sizes must not be negative, got ", row, " and ", col);
   TRT_CHECK(row <= (int64_t{1} << 60) && col <= (int64_t{1} << 60), op, ": ", row, " by ", col, " is too large");
   const DType type = dtype.value_or(DType::Int64);
   TRT_CHECK(type == DType::Int64 || type == DType::Int32, op, ": dtype must be int64 or int32, got ", type);
   const int64_t diagonal = std::clamp(offset, -row, col);
   auto range = [&](int64_t i) {
-    return lower ? std::pair(int64_t{0}, std::clamp<int64_t>(i + diagonal + 1, 0, col)) : std::pair(std::clamp<int64_t>(i + diagonal, 0, col), col);
+    return lower ? std::pair(int64_t{0}, std::clamp<int64_t>(i + diagonal + 1, 0, col))
+                 : std::pair(std::clamp<int64_t>(i + diagonal, 0, col), col);
   };
   // Rows [first, last) have something: `ramp` of them grow (or shrink) by one a row, `full` of them have all columns.
   const int64_t first = lower ? std::min(row, std::max<int64_t>(0, -diagonal)) : 0;
@@ -78,8 +80,10 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<
         *c++ = static_cast<T>(k);
       }
   };
-  if (type == DType::Int64) fill.template operator()<int64_t>();
-  else fill.template operator()<int32_t>();
+  if (type == DType::Int64)
+    fill.template operator()<int64_t>();
+  else
+    fill.template operator()<int32_t>();
   return out;
 }
 
@@ -102,7 +106,8 @@ TensorSpec cat(TensorList tensors, int64_t dim) {
     if (!like) like = &t;
     TRT_CHECK(t.dim() == like->dim(), "cat: tensors of one rank are needed, got ", *like, " and ", t);
     for (int64_t i = 0; i < t.dim(); ++i)
-      TRT_CHECK(i == d || t.sizes()[at(i)] == like->sizes()[at(i)], "cat: ", *like, " and ", t, " may differ along dimension ", d, " only");
+      TRT_CHECK(i == d || t.sizes()[at(i)] == like->sizes()[at(i)], "cat: ", *like, " and ", t,
+                " may differ along dimension ", d, " only");
     TRT_CHECK(!__builtin_add_overflow(total, t.sizes()[at(d)], &total), "cat: too many elements");
   }
   DimVector sizes{0};
@@ -119,8 +124,8 @@ TensorSpec flip(const Tensor& self, IntArrayRef dims) {
 }
 
 TensorSpec roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
-  TRT_CHECK(dims.empty() ? shifts.size() == 1 : dims.size() == shifts.size(), "roll: ", shifts.size(), " shifts for ", dims.size(),
-            " dimensions (without dimensions one shift is needed)");
+  TRT_CHECK(dims.empty() ? shifts.size() == 1 : dims.size() == shifts.size(), "roll: ", shifts.size(), " shifts for ",
+            dims.size(), " dimensions (without dimensions one shift is needed)");
   for (int64_t d : dims) wrap_dim(d, self.dim(), "roll");
   return {self.sizes(), self.dtype(), self.device()};
 }
@@ -134,7 +139,8 @@ TensorSpec diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t 
   const int64_t a = wrap_dim(dim1, ndim, "diag_embed"), b = wrap_dim(dim2, ndim, "diag_embed");
   TRT_CHECK(a != b, "diag_embed: the dimensions must differ, both are ", a);
   int64_t n = 0;
-  const bool overflow = offset == std::numeric_limits<int64_t>::min() || __builtin_add_overflow(self.size(-1), std::abs(offset), &n);
+  const bool overflow =
+      offset == std::numeric_limits<int64_t>::min() || __builtin_add_overflow(self.size(-1), std::abs(offset), &n);
   TRT_CHECK(!overflow, "diag_embed: offset ", offset, " is too large");
   DimVector sizes(self.sizes().data(), self.sizes().size() - 1);
   sizes.insert(at(std::min(a, b)), n);
@@ -144,14 +150,15 @@ TensorSpec diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t 
 }
 
 TensorSpec constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar&) {
-  TRT_CHECK(pad.size() % 2 == 0 && pad.size() / 2 <= self.sizes().size(), "constant_pad_nd: ", pad.size(), " numbers of padding for a tensor of shape ",
-            self.sizes());
+  TRT_CHECK(pad.size() % 2 == 0 && pad.size() / 2 <= self.sizes().size(), "constant_pad_nd: ", pad.size(),
+            " numbers of padding for a tensor of shape ", self.sizes());
   DimVector sizes = copy_dims(self.sizes());
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     int64_t& s = sizes[sizes.size() - 1 - i];
     const int64_t old = s;
     const bool overflow = __builtin_add_overflow(s, pad[2 * i], &s) || __builtin_add_overflow(s, pad[2 * i + 1], &s);
-    TRT_CHECK(!overflow && s >= 0 && (pad[2 * i] >= 0 || pad[2 * i] >= -old) && (pad[2 * i + 1] >= 0 || pad[2 * i + 1] >= -old),
+    TRT_CHECK(!overflow && s >= 0 && (pad[2 * i] >= 0 || pad[2 * i] >= -old) &&
+                  (pad[2 * i + 1] >= 0 || pad[2 * i + 1] >= -old),
               "constant_pad_nd: padding ", pad, " makes shape ", self.sizes(), " negative or too large");
   }
   checked_numel(sizes, self.dtype());
@@ -213,7 +220,8 @@ void flip(const Tensor& self, IntArrayRef dims, Tensor& out) {
         T* to = o + i * run;
         if (backwards)
           for (int64_t k = 0; k < run; ++k) to[k] = line[run - 1 - k];
-        else std::memcpy(to, line, at(run) * sizeof(T));
+        else
+          std::memcpy(to, line, at(run) * sizeof(T));
       }
     });
   });
@@ -224,7 +232,8 @@ void roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims, Tensor& out)
   Tensor x = contiguous_tensor(self);
   const size_t steps = shifts.size();
   for (size_t i = 0; i < steps; ++i) {
-    const LineShape l = dims.empty() ? LineShape{1, self.numel(), 1} : line_shape(self.sizes(), wrap_dim(dims[i], self.dim(), "roll"));
+    const LineShape l =
+        dims.empty() ? LineShape{1, self.numel(), 1} : line_shape(self.sizes(), wrap_dim(dims[i], self.dim(), "roll"));
     const int64_t shift = (shifts[i] % l.r + l.r) % l.r;
     const bool last = i + 1 == steps;
     Tensor y = last ? out : empty_like_tensor(x);
@@ -253,10 +262,12 @@ void triu(const Tensor& self, int64_t diagonal, Tensor& out) {
   keep_columns(self, out, [&](int64_t i) { return std::pair(std::clamp<int64_t>(i + k, 0, cols), cols); });
 }
 
-Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype,
+                    std::optional<Device> device) {
   return triangle_indices(row, col, offset, dtype, device, true, "tril_indices");
 }
-Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype,
+                    std::optional<Device> device) {
   return triangle_indices(row, col, offset, dtype, device, false, "triu_indices");
 }
 
@@ -269,7 +280,8 @@ void diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2, 
   for (int64_t d = 0; d < out.dim(); ++d)
     if (d != a && d != b) strides.push_back(out.strides()[at(d)]);
   strides.push_back(out.strides()[at(a)] + out.strides()[at(b)]);
-  const int64_t start = out.storage_offset() + (offset >= 0 ? offset * out.strides()[at(b)] : -offset * out.strides()[at(a)]);
+  const int64_t start =
+      out.storage_offset() + (offset >= 0 ? offset * out.strides()[at(b)] : -offset * out.strides()[at(a)]);
   Tensor diagonal = alias_tensor(out, self.sizes(), strides, start);
   copy_tensor(diagonal, self);
 }
@@ -283,8 +295,10 @@ void constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value, T
     const int64_t before = pad[2 * i], after = pad[2 * i + 1];
     sizes[d] += std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
     if (sizes[d] <= 0) return;
-    if (before < 0) from -= before * self.strides()[d];
-    else to += before * out.strides()[d];
+    if (before < 0)
+      from -= before * self.strides()[d];
+    else
+      to += before * out.strides()[d];
   }
   if (self.numel() == 0 || out.numel() == 0) return;
   const Tensor source = alias_tensor(self, sizes, self.strides(), from);

@@ -14,16 +14,21 @@ void check_vector_index(const Tensor& index, const char* op) {
   TRT_CHECK(index.dim() <= 1, op, ": the index must be a vector, got ", index);
 }
 
-// The checks that index_add and index_copy share: source has self's shape but for `dim`, where it has the index's length.
+// The checks that index_add and index_copy share: source has self's shape but for `dim`, where it has the index's
+// length.
 void check_source(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const char* op) {
   check_vector_index(index, op);
   const int64_t d = wrap_dim(dim, self.dim(), op);
-  TRT_CHECK(source.dtype() == self.dtype(), op, ": self and source must have the same dtype, got ", self, " and ", source);
-  TRT_CHECK(source.dim() == self.dim() || (self.dim() <= 1 && source.dim() <= 1), op, ": self ", self, " and source ", source, " differ in dimensions");
+  TRT_CHECK(source.dtype() == self.dtype(), op, ": self and source must have the same dtype, got ", self, " and ",
+            source);
+  TRT_CHECK(source.dim() == self.dim() || (self.dim() <= 1 && source.dim() <= 1), op, ": self ", self, " and source ",
+            source, " differ in dimensions");
   const int64_t along = source.dim() == 0 ? 1 : source.sizes()[at(d)];
-  TRT_CHECK(along == index.numel(), op, ": index ", index, " does not have as many elements as source ", source, " has slices along dimension ", dim);
+  TRT_CHECK(along == index.numel(), op, ": index ", index, " does not have as many elements as source ", source,
+            " has slices along dimension ", dim);
   for (int64_t i = 0; i < std::min(self.dim(), source.dim()); ++i)
-    TRT_CHECK(i == d || self.sizes()[at(i)] == source.sizes()[at(i)], op, ": self ", self, " and source ", source, " may differ along dimension ", d, " only");
+    TRT_CHECK(i == d || self.sizes()[at(i)] == source.sizes()[at(i)], op, ": self ", self, " and source ", source,
+              " may differ along dimension ", d, " only");
 }
 
 TensorSpec same_as(const Tensor& t) { return {t.sizes(), t.dtype(), t.device()}; }
@@ -40,8 +45,10 @@ void for_destinations(const LineShape& l, int64_t count, F&& f) {
     return;
   }
   for (int64_t o = 0; o < l.outer; ++o) {
-    if (work < 32768 || l.inner < 8) f(o, int64_t{0}, l.r);
-    else parallel_for(0, l.r, (l.r + num_threads() - 1) / num_threads(), [&](int64_t b, int64_t e) { f(o, b, e); });
+    if (work < 32768 || l.inner < 8)
+      f(o, int64_t{0}, l.r);
+    else
+      parallel_for(0, l.r, (l.r + num_threads() - 1) / num_threads(), [&](int64_t b, int64_t e) { f(o, b, e); });
   }
 }
 
@@ -53,14 +60,17 @@ TensorSpec index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   check_vector_index(index, "index_select");
   const int64_t d = wrap_dim(dim, self.dim(), "index_select");
   DimVector sizes(self.sizes().data(), self.sizes().size());
-  if (self.dim() == 0) TRT_CHECK(index.numel() == 1, "index_select: the index of a 0-d tensor must have one element, got ", index);
-  else sizes[at(d)] = index.numel();
+  if (self.dim() == 0)
+    TRT_CHECK(index.numel() == 1, "index_select: the index of a 0-d tensor must have one element, got ", index);
+  else
+    sizes[at(d)] = index.numel();
   return {sizes, self.dtype(), self.device()};
 }
 
 TensorSpec index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
   check_source(self, dim, index, source, "index_add");
-  TRT_CHECK(!alpha.is_double() || is_floating(self.dtype()), "index_add: alpha ", alpha, " does not fit dtype ", self.dtype());
+  TRT_CHECK(!alpha.is_double() || is_floating(self.dtype()), "index_add: alpha ", alpha, " does not fit dtype ",
+            self.dtype());
   return same_as(self);
 }
 
@@ -77,14 +87,17 @@ TensorSpec index_fill_int_Scalar(const Tensor& self, int64_t dim, const Tensor& 
 
 TensorSpec take(const Tensor& self, const Tensor& index) {
   check_index_dtype(index, "take");
-  TRT_CHECK_CODE(self.numel() > 0 || index.numel() == 0, Code::kOutOfRange, "take: cannot take from a tensor without elements");
+  TRT_CHECK_CODE(self.numel() > 0 || index.numel() == 0, Code::kOutOfRange,
+                 "take: cannot take from a tensor without elements");
   return {index.sizes(), self.dtype(), self.device()};
 }
 
 TensorSpec put(const Tensor& self, const Tensor& index, const Tensor& source, bool) {
   check_index_dtype(index, "put");
-  TRT_CHECK(source.dtype() == self.dtype(), "put: self and source must have the same dtype, got ", self, " and ", source);
-  TRT_CHECK(source.numel() == index.numel(), "put: index ", index, " and source ", source, " differ in the number of elements");
+  TRT_CHECK(source.dtype() == self.dtype(), "put: self and source must have the same dtype, got ", self, " and ",
+            source);
+  TRT_CHECK(source.numel() == index.numel(), "put: index ", index, " and source ", source,
+            " differ in the number of elements");
   return same_as(self);
 }
 
@@ -124,7 +137,8 @@ void index_select(const Tensor& self, int64_t dim, const Tensor& index, Tensor& 
   });
 }
 
-void index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha, Tensor& out) {
+void index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha,
+               Tensor& out) {
   const int64_t d = wrap_dim(dim, self.dim(), "index_add");
   const LineShape l = line_shape(self.sizes(), d);
   const Tensor positions = readable(checked_index(index, l.r, false, "index_add"), out);
@@ -144,7 +158,8 @@ void index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tenso
           const T* from_row = s + (o * count + k) * l.inner;
           T* to_row = t + (o * l.r + p[k]) * l.inner;
           for (int64_t i = 0; i < l.inner; ++i)
-            to_row[i] = static_cast<T>(static_cast<C>(static_cast<C>(to_row[i]) + static_cast<C>(a * static_cast<C>(from_row[i]))));
+            to_row[i] = static_cast<T>(
+                static_cast<C>(static_cast<C>(to_row[i]) + static_cast<C>(a * static_cast<C>(from_row[i]))));
         }
       });
     });
@@ -165,7 +180,8 @@ void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tens
     char* t = static_cast<char*>(target.get().data());
     for_destinations(l, count, [&](int64_t o, int64_t from, int64_t to) {
       for (int64_t k = 0; k < count; ++k)
-        if (p[k] >= from && p[k] < to) std::memcpy(t + (o * l.r + p[k]) * bytes, s + (o * count + k) * bytes, static_cast<size_t>(bytes));
+        if (p[k] >= from && p[k] < to)
+          std::memcpy(t + (o * l.r + p[k]) * bytes, s + (o * count + k) * bytes, static_cast<size_t>(bytes));
     });
   }
   target.finish();
@@ -213,7 +229,8 @@ void put(const Tensor& self, const Tensor& index, const Tensor& source, bool acc
     const T* s = src.data_ptr<T>();
     T* t = target.get().data_ptr<T>();
     if (accumulate)
-      for (int64_t i = 0; i < count; ++i) t[p[i]] = static_cast<T>(static_cast<C>(static_cast<C>(t[p[i]]) + static_cast<C>(s[i])));
+      for (int64_t i = 0; i < count; ++i)
+        t[p[i]] = static_cast<T>(static_cast<C>(static_cast<C>(t[p[i]]) + static_cast<C>(s[i])));
     else
       for (int64_t i = 0; i < count; ++i) t[p[i]] = s[i];
   });

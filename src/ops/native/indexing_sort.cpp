@@ -34,7 +34,8 @@ void with_rows(const Tensor& self, int64_t d, Tensor& values, Tensor& indices, F
   const Tensor x = contiguous_tensor(dim_last(self, d));
   const bool direct = self.dim() == 0 || d == self.dim() - 1;
   Tensor target_values = dim_last(values, d), target_indices = dim_last(indices, d);
-  Tensor v = direct ? values : empty_tensor(target_values.sizes(), values.dtype()), i = direct ? indices : empty_tensor(target_indices.sizes(), DType::Int64);
+  Tensor v = direct ? values : empty_tensor(target_values.sizes(), values.dtype()),
+         i = direct ? indices : empty_tensor(target_indices.sizes(), DType::Int64);
   f(x, v, i, rows, n);
   if (direct) return;
   copy_tensor(target_values, v);
@@ -59,7 +60,8 @@ std::array<TensorSpec, 2> sort(const Tensor& self, int64_t dim, bool) {
 
 std::array<TensorSpec, 2> topk(const Tensor& self, int64_t k, int64_t dim, bool, bool) {
   const int64_t d = wrap_dim(dim, self.dim(), "topk");
-  TRT_CHECK_CODE(k >= 0 && k <= extent(self, d), Code::kOutOfRange, "topk: k is ", k, ", dimension ", dim, " of ", self, " has ", extent(self, d), " elements");
+  TRT_CHECK_CODE(k >= 0 && k <= extent(self, d), Code::kOutOfRange, "topk: k is ", k, ", dimension ", dim, " of ", self,
+                 " has ", extent(self, d), " elements");
   DimVector sizes(self.sizes().data(), self.sizes().size());
   if (self.dim() > 0) sizes[at(d)] = k;
   return {TensorSpec(sizes, self.dtype(), self.device()), TensorSpec(sizes, DType::Int64, self.device())};
@@ -67,46 +69,57 @@ std::array<TensorSpec, 2> topk(const Tensor& self, int64_t k, int64_t dim, bool,
 
 std::array<TensorSpec, 2> kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   const int64_t d = wrap_dim(dim, self.dim(), "kthvalue");
-  TRT_CHECK_CODE(k >= 1 && k <= extent(self, d), Code::kOutOfRange, "kthvalue: k is ", k, ", dimension ", dim, " of ", self, " has ", extent(self, d),
-                 " elements");
+  TRT_CHECK_CODE(k >= 1 && k <= extent(self, d), Code::kOutOfRange, "kthvalue: k is ", k, ", dimension ", dim, " of ",
+                 self, " has ", extent(self, d), " elements");
   const DimVector sizes = reduced_sizes(self.sizes(), uint64_t{1} << d, keepdim);
   return {TensorSpec(sizes, self.dtype(), self.device()), TensorSpec(sizes, DType::Int64, self.device())};
 }
 
-TensorSpec searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right, std::optional<std::string_view> side,
-                               const Tensor& sorter) {
+TensorSpec searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right,
+                               std::optional<std::string_view> side, const Tensor& sorter) {
   right_side(right, side);
-  TRT_CHECK(sorted_sequence.dim() > 0, "searchsorted: the sorted sequence needs at least one dimension, got ", sorted_sequence);
-  TRT_CHECK(sorted_sequence.dtype() == self.dtype(), "searchsorted: the sequence and the values must have the same dtype, got ", sorted_sequence, " and ", self);
+  TRT_CHECK(sorted_sequence.dim() > 0, "searchsorted: the sorted sequence needs at least one dimension, got ",
+            sorted_sequence);
+  TRT_CHECK(sorted_sequence.dtype() == self.dtype(),
+            "searchsorted: the sequence and the values must have the same dtype, got ", sorted_sequence, " and ", self);
   if (sorted_sequence.dim() > 1) {
     bool fits = self.dim() == sorted_sequence.dim();
     for (int64_t d = 0; fits && d + 1 < self.dim(); ++d) fits = self.sizes()[at(d)] == sorted_sequence.sizes()[at(d)];
     TRT_CHECK(fits, "searchsorted: ", sorted_sequence, " and ", self, " may differ in the last dimension only");
   }
   if (sorter.defined())
-    TRT_CHECK(sorter.dtype() == DType::Int64 && sorter.sizes() == sorted_sequence.sizes(), "searchsorted: sorter must be int64 of the shape of ",
-              sorted_sequence, ", got ", sorter);
-  TRT_CHECK(!out_int32 || sorted_sequence.size(-1) < (int64_t{1} << 31), "searchsorted: positions in ", sorted_sequence, " do not fit int32");
+    TRT_CHECK(sorter.dtype() == DType::Int64 && sorter.sizes() == sorted_sequence.sizes(),
+              "searchsorted: sorter must be int64 of the shape of ", sorted_sequence, ", got ", sorter);
+  TRT_CHECK(!out_int32 || sorted_sequence.size(-1) < (int64_t{1} << 31), "searchsorted: positions in ", sorted_sequence,
+            " do not fit int32");
   return {self.sizes(), out_int32 ? DType::Int32 : DType::Int64, self.device()};
 }
 
-TensorSpec isin_Tensor_Tensor(const Tensor& elements, const Tensor&, bool, bool) { return {elements.sizes(), DType::Bool, elements.device()}; }
+TensorSpec isin_Tensor_Tensor(const Tensor& elements, const Tensor&, bool, bool) {
+  return {elements.sizes(), DType::Bool, elements.device()};
+}
 
 }  // namespace meta
 
 namespace native {
 
 void sort(const Tensor& self, int64_t dim, bool descending, Tensor& values, Tensor& indices) {
-  with_rows(self, wrap_dim(dim, self.dim(), "sort"), values, indices, [&](const Tensor& x, Tensor& v, Tensor& i, int64_t rows, int64_t n) {
-    dispatch_dtype(self.dtype(), "sort", [&]<typename T>() { cpu::sort_rows(x.data_ptr<T>(), v.data_ptr<T>(), i.data_ptr<int64_t>(), rows, n, descending); });
-  });
+  with_rows(self, wrap_dim(dim, self.dim(), "sort"), values, indices,
+            [&](const Tensor& x, Tensor& v, Tensor& i, int64_t rows, int64_t n) {
+              dispatch_dtype(self.dtype(), "sort", [&]<typename T>() {
+                cpu::sort_rows(x.data_ptr<T>(), v.data_ptr<T>(), i.data_ptr<int64_t>(), rows, n, descending);
+              });
+            });
 }
 
 void topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool, Tensor& values, Tensor& indices) {
   if (values.numel() == 0) return;
-  with_rows(self, wrap_dim(dim, self.dim(), "topk"), values, indices, [&](const Tensor& x, Tensor& v, Tensor& i, int64_t rows, int64_t n) {
-    dispatch_dtype(self.dtype(), "topk", [&]<typename T>() { cpu::topk_rows(x.data_ptr<T>(), v.data_ptr<T>(), i.data_ptr<int64_t>(), rows, n, k, largest); });
-  });
+  with_rows(self, wrap_dim(dim, self.dim(), "topk"), values, indices,
+            [&](const Tensor& x, Tensor& v, Tensor& i, int64_t rows, int64_t n) {
+              dispatch_dtype(self.dtype(), "topk", [&]<typename T>() {
+                cpu::topk_rows(x.data_ptr<T>(), v.data_ptr<T>(), i.data_ptr<int64_t>(), rows, n, k, largest);
+              });
+            });
 }
 
 void kthvalue(const Tensor& self, int64_t k, int64_t dim, bool, Tensor& values, Tensor& indices) {
@@ -118,8 +131,8 @@ void kthvalue(const Tensor& self, int64_t k, int64_t dim, bool, Tensor& values, 
   });
 }
 
-void searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool, bool right, std::optional<std::string_view> side, const Tensor& sorter,
-                         Tensor& out) {
+void searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool, bool right,
+                         std::optional<std::string_view> side, const Tensor& sorter, Tensor& out) {
   if (out.numel() == 0) return;
   const bool upper = right_side(right, side);
   const int64_t n = sorted_sequence.size(-1);
@@ -143,8 +156,10 @@ void searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool
           const int64_t middle = low + (high - low) / 2;
           const C m = static_cast<C>(row[ranks ? ranks[middle] : middle]);
           // Written so that a NaN among the values stands behind all numbers.
-          if (upper ? !(m > v) : !(m >= v)) low = middle + 1;
-          else high = middle;
+          if (upper ? !(m > v) : !(m >= v))
+            low = middle + 1;
+          else
+            high = middle;
         }
         result[i] = low;
       }
@@ -167,11 +182,14 @@ void isin_Tensor_Tensor(const Tensor& elements, const Tensor& test_elements, boo
     std::sort(sorted.begin(), sorted.end());
     const T* p = x.data_ptr<T>();
     parallel_for(0, x.numel(), 4096, [&](int64_t b, int64_t e) {
-      for (int64_t i = b; i < e; ++i) o[i] = (p[i] == p[i] && std::binary_search(sorted.begin(), sorted.end(), p[i])) != invert;
+      for (int64_t i = b; i < e; ++i)
+        o[i] = (p[i] == p[i] && std::binary_search(sorted.begin(), sorted.end(), p[i])) != invert;
     });
   };
-  if (type == DType::Int64) run.template operator()<int64_t>();
-  else dispatch_float(type, "isin", run);
+  if (type == DType::Int64)
+    run.template operator()<int64_t>();
+  else
+    dispatch_float(type, "isin", run);
 }
 
 }  // namespace native

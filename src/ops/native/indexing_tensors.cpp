@@ -1,10 +1,10 @@
 // Indexing by lists of tensors (index, index_put) and by masks.
 //
 // Note [Index geometry]
-// Integer tensors are broadcast to one shape B; a mask of k dimensions stands for k integer tensors, the coordinates of its
-// true positions. The result is [before, B, after]: `before` and `after` are the dimensions that are not indexed, on both
-// sides of the indexed ones when those are neighbours; otherwise B comes first and all others after. An element's place
-// in self is then the sum of three offsets, one of each part.
+// Integer tensors are broadcast to one shape B; a mask of k dimensions stands for k integer tensors, the coordinates of
+// its true positions. The result is [before, B, after]: `before` and `after` are the dimensions that are not indexed,
+// on both sides of the indexed ones when those are neighbours; otherwise B comes first and all others after. An
+// element's place in self is then the sum of three offsets, one of each part.
 #include "gen/indexing_native.h"
 #include "iter/promotion.h"
 #include "ops/native/indexing_util.h"
@@ -19,7 +19,8 @@ bool is_mask(const Tensor& t) { return t.dtype() == DType::Bool || t.dtype() == 
 // The true elements of a mask, counted in chunks of a fixed size: where each chunk's part of a list of them begins.
 class MaskScan {
  public:
-  explicit MaskScan(const Tensor& mask) : mask_(contiguous_tensor(mask, DType::Bool)), begins_(at((mask.numel() + kChunk - 1) / kChunk) + 1) {
+  explicit MaskScan(const Tensor& mask)
+      : mask_(contiguous_tensor(mask, DType::Bool)), begins_(at((mask.numel() + kChunk - 1) / kChunk) + 1) {
     const uint8_t* p = mask_.data_ptr<uint8_t>();
     for_chunks([&](size_t c, int64_t from, int64_t to) {
       int64_t n = 0;
@@ -91,7 +92,7 @@ Tensor coordinate(const std::vector<int64_t>& positions, IntArrayRef sizes, size
 struct IndexGeometry {
   DimVector before, shape, after;  // sizes of the three parts
   int64_t first = 0;               // the first dimension of self behind `before`
-  std::vector<Tensor> tensors;     // one per dimension of self, undefined where it is not indexed; with expand = true only
+  std::vector<Tensor> tensors;  // one per dimension of self, undefined where it is not indexed; with expand = true only
   DimVector sizes() const {
     DimVector s = before;
     for (int64_t v : shape) s.push_back(v);
@@ -111,16 +112,19 @@ IndexGeometry index_geometry(const Tensor& self, TensorList indices, bool expand
       g.tensors.emplace_back();
       continue;
     }
-    TRT_CHECK(is_mask(t) || t.dtype() == DType::Int64 || t.dtype() == DType::Int32, op, ": an index must be int64, int32, bool or uint8, got ", t);
+    TRT_CHECK(is_mask(t) || t.dtype() == DType::Int64 || t.dtype() == DType::Int32, op,
+              ": an index must be int64, int32, bool or uint8, got ", t);
     DimVector shape(t.sizes().data(), t.sizes().size());
     if (is_mask(t)) {
-      TRT_CHECK_CODE(!t.is_meta() && !self.is_meta(), Code::kNotSupported, op, ": the shape of a result depends on the values of the mask, which a meta tensor lacks");
+      TRT_CHECK_CODE(!t.is_meta() && !self.is_meta(), Code::kNotSupported, op,
+                     ": the shape of a result depends on the values of the mask, which a meta tensor lacks");
       TRT_CHECK(t.dim() > 0, op, ": a mask needs at least one dimension, got ", t);
       const size_t from = indexed.size();
-      TRT_CHECK_CODE(from + t.sizes().size() <= self.sizes().size(), Code::kOutOfRange, op, ": too many indices for a tensor of shape ", self.sizes());
+      TRT_CHECK_CODE(from + t.sizes().size() <= self.sizes().size(), Code::kOutOfRange, op,
+                     ": too many indices for a tensor of shape ", self.sizes());
       for (size_t k = 0; k < t.sizes().size(); ++k)
-        TRT_CHECK_CODE(t.sizes()[k] == self.sizes()[from + k], Code::kOutOfRange, op, ": the mask ", t, " at dimension ", from,
-                       " does not match the shape ", self.sizes());
+        TRT_CHECK_CODE(t.sizes()[k] == self.sizes()[from + k], Code::kOutOfRange, op, ": the mask ", t,
+                       " at dimension ", from, " does not match the shape ", self.sizes());
       std::vector<int64_t> positions;
       if (expand) positions = true_positions(t);
       shape = DimVector{expand ? static_cast<int64_t>(positions.size()) : count_true(t)};
@@ -135,7 +139,8 @@ IndexGeometry index_geometry(const Tensor& self, TensorList indices, bool expand
     g.shape = any ? broadcast_shapes(g.shape, shape, op) : shape;
     any = true;
   }
-  TRT_CHECK_CODE(indexed.size() <= self.sizes().size(), Code::kOutOfRange, op, ": too many indices (", indexed.size(), ") for a tensor of shape ", self.sizes());
+  TRT_CHECK_CODE(indexed.size() <= self.sizes().size(), Code::kOutOfRange, op, ": too many indices (", indexed.size(),
+                 ") for a tensor of shape ", self.sizes());
   indexed.resize(self.sizes().size(), false);
   g.tensors.resize(self.sizes().size());
   int64_t first = -1, last = -1, count = 0;
@@ -210,21 +215,23 @@ TensorSpec index_Tensor(const Tensor& self, TensorList indices) {
 }
 
 TensorSpec index_put(const Tensor& self, TensorList indices, const Tensor& values, bool) {
-  TRT_CHECK(self.dtype() == values.dtype(), "index_put: self and values must have the same dtype, got ", self, " and ", values);
+  TRT_CHECK(self.dtype() == values.dtype(), "index_put: self and values must have the same dtype, got ", self, " and ",
+            values);
   if (!self.is_meta()) {
     const DimVector shape = index_geometry(self, indices, false, "index_put").sizes();
     checked_numel(shape, DType::Int64);
     DimVector squeezed(values.sizes().data(), values.sizes().size());
     while (squeezed.size() > shape.size() && squeezed[0] == 1) squeezed.erase(0);
-    TRT_CHECK(squeezed.size() <= shape.size() && broadcast_shapes(shape, squeezed, "index_put") == shape, "index_put: values ", values,
-              " cannot be broadcast to the indexed shape ", shape);
+    TRT_CHECK(squeezed.size() <= shape.size() && broadcast_shapes(shape, squeezed, "index_put") == shape,
+              "index_put: values ", values, " cannot be broadcast to the indexed shape ", shape);
   }
   return {self.sizes(), self.dtype(), self.device()};
 }
 
 TensorSpec masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   TRT_CHECK(is_mask(mask), "masked_scatter: the mask must be bool, got ", mask);
-  TRT_CHECK(self.dtype() == source.dtype(), "masked_scatter: self and source must have the same dtype, got ", self, " and ", source);
+  TRT_CHECK(self.dtype() == source.dtype(), "masked_scatter: self and source must have the same dtype, got ", self,
+            " and ", source);
   return {broadcast_shapes(self.sizes(), mask.sizes(), "masked_scatter"), self.dtype(), self.device()};
 }
 
@@ -243,16 +250,19 @@ void index_Tensor(const Tensor& self, TensorList indices, Tensor& out) {
   with_element_bits(self.itemsize(), [&]<typename T>() {
     const T* s = x.data_ptr<T>();
     T* d = out.data_ptr<T>();
-    parallel_for(0, static_cast<int64_t>(o.before.size()) * rows, std::max<int64_t>(1, 32768 / run), [&](int64_t b, int64_t e) {
-      for (int64_t i = b; i < e; ++i) {
-        const T* from = s + o.before[at(i / rows)] + o.shape[at(i % rows)];
-        T* to = d + i * run;
-        if (run == 1) *to = *from;
-        else if (o.after_is_run) std::memcpy(to, from, at(run) * sizeof(T));
-        else
-          for (int64_t k = 0; k < run; ++k) to[k] = from[o.after[at(k)]];
-      }
-    });
+    parallel_for(0, static_cast<int64_t>(o.before.size()) * rows, std::max<int64_t>(1, 32768 / run),
+                 [&](int64_t b, int64_t e) {
+                   for (int64_t i = b; i < e; ++i) {
+                     const T* from = s + o.before[at(i / rows)] + o.shape[at(i % rows)];
+                     T* to = d + i * run;
+                     if (run == 1)
+                       *to = *from;
+                     else if (o.after_is_run)
+                       std::memcpy(to, from, at(run) * sizeof(T));
+                     else
+                       for (int64_t k = 0; k < run; ++k) to[k] = from[o.after[at(k)]];
+                   }
+                 });
   });
 }
 
@@ -265,7 +275,8 @@ void index_put(const Tensor& self, TensorList indices, const Tensor& values, boo
   if (!nothing) {
     Tensor v = values;
     while (v.dim() > static_cast<int64_t>(shape.size())) {
-      DimVector sizes(v.sizes().data() + 1, v.sizes().size() - 1), strides(v.strides().data() + 1, v.sizes().size() - 1);
+      DimVector sizes(v.sizes().data() + 1, v.sizes().size() - 1),
+          strides(v.strides().data() + 1, v.sizes().size() - 1);
       v = alias_tensor(v, sizes, strides, v.storage_offset());
     }
     src = readable(expanded(v, shape), out);
@@ -289,9 +300,10 @@ void index_put(const Tensor& self, TensorList indices, const Tensor& values, boo
         }
       };
       if (o.before.size() > 1)
-        parallel_for(0, static_cast<int64_t>(o.before.size()), std::max<int64_t>(1, 32768 / (rows * run)), [&](int64_t b, int64_t e) {
-          for (int64_t i = b; i < e; ++i) block(i, 0, run);
-        });
+        parallel_for(0, static_cast<int64_t>(o.before.size()), std::max<int64_t>(1, 32768 / (rows * run)),
+                     [&](int64_t b, int64_t e) {
+                       for (int64_t i = b; i < e; ++i) block(i, 0, run);
+                     });
       else
         parallel_for(0, run, std::max<int64_t>(16, 32768 / rows), [&](int64_t b, int64_t e) { block(0, b, e); });
     });
@@ -366,7 +378,8 @@ Tensor repeat_interleave_Tensor(const Tensor& repeats, std::optional<int64_t> ou
     TRT_CHECK(p[i] >= 0, "repeat_interleave: repeats must not be negative, got ", p[i]);
     TRT_CHECK(!__builtin_add_overflow(total, p[i], &total), "repeat_interleave: too many elements");
   }
-  TRT_CHECK(!output_size || *output_size == total, "repeat_interleave: output_size is ", output_size.value_or(0), " but the repeats add up to ", total);
+  TRT_CHECK(!output_size || *output_size == total, "repeat_interleave: output_size is ", output_size.value_or(0),
+            " but the repeats add up to ", total);
   Tensor out = empty_tensor({total}, repeats.dtype());
   Tensor wide = out.dtype() == DType::Int64 ? out : empty_tensor({total}, DType::Int64);
   int64_t* q = wide.data_ptr<int64_t>();

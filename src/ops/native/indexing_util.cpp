@@ -3,7 +3,8 @@
 namespace trt {
 
 void check_index_dtype(const Tensor& index, const char* op) {
-  TRT_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, ": the index must be int64 or int32, got ", index);
+  TRT_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
+            ": the index must be int64 or int32, got ", index);
 }
 
 Tensor checked_index(const Tensor& index, int64_t n, bool negative, const char* op) {
@@ -18,7 +19,8 @@ Tensor checked_index(const Tensor& index, int64_t n, bool negative, const char* 
   }
   if (!good)
     for (int64_t i = 0; i < count; ++i)
-      TRT_CHECK_CODE(p[i] >= low && p[i] < n, Code::kOutOfRange, op, ": index ", p[i], " is out of range for a dimension of size ", n);
+      TRT_CHECK_CODE(p[i] >= low && p[i] < n, Code::kOutOfRange, op, ": index ", p[i],
+                     " is out of range for a dimension of size ", n);
   if (wrap) {
     Tensor w = empty_tensor(t.sizes(), DType::Int64);
     int64_t* q = w.data_ptr<int64_t>();
@@ -39,7 +41,8 @@ Tensor expanded(const Tensor& t, IntArrayRef sizes) {
   if (t.sizes() == sizes) return t;
   DimVector strides(sizes.size());
   const size_t extra = sizes.size() - t.sizes().size();
-  for (size_t d = 0; d < t.sizes().size(); ++d) strides[extra + d] = t.sizes()[d] == 1 && sizes[extra + d] != 1 ? 0 : t.strides()[d];
+  for (size_t d = 0; d < t.sizes().size(); ++d)
+    strides[extra + d] = t.sizes()[d] == 1 && sizes[extra + d] != 1 ? 0 : t.strides()[d];
   return alias_tensor(t, sizes, strides, t.storage_offset());
 }
 

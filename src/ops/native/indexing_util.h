@@ -20,8 +20,8 @@ Tensor readable(const Tensor& t, const Tensor& out);
 // `t` broadcast to `sizes` without a copy.
 Tensor expanded(const Tensor& t, IntArrayRef sizes);
 
-// The output of an operator that changes a few elements of `self`: contiguous memory that begins as a copy of self. `out` may
-// be self (the in-place variant), then strided too.
+// The output of an operator that changes a few elements of `self`: contiguous memory that begins as a copy of self.
+// `out` may be self (the in-place variant), then strided too.
 class ChangedCopy {
  public:
   ChangedCopy(const Tensor& self, Tensor& out) : out_(out) {
@@ -42,10 +42,18 @@ class ChangedCopy {
 template <typename F>
 void with_element_bits(size_t itemsize, F&& f) {
   switch (itemsize) {
-    case 1: f.template operator()<uint8_t>(); break;
-    case 2: f.template operator()<uint16_t>(); break;
-    case 4: f.template operator()<uint32_t>(); break;
-    default: f.template operator()<uint64_t>(); break;
+    case 1:
+      f.template operator()<uint8_t>();
+      break;
+    case 2:
+      f.template operator()<uint16_t>();
+      break;
+    case 4:
+      f.template operator()<uint32_t>();
+      break;
+    default:
+      f.template operator()<uint64_t>();
+      break;
   }
 }
 

@@ -1,5 +1,5 @@
-// Random fills. Each takes one part of the generator's stream; element i of the result depends on the stream's position and i only,
-// also for strided tensors (elements are counted in row-major order).
+// Random fills. Each takes one part of the generator's stream; element i of the result depends on the stream's position
+// and i only, also for strided tensors (elements are counted in row-major order).
 #include <cmath>
 #include <limits>
 
@@ -21,9 +21,13 @@ namespace {
 uint64_t counters32(int64_t n) { return static_cast<uint64_t>((n + 63) / 64) * 16; }
 uint64_t counters64(int64_t n) { return static_cast<uint64_t>((n + 31) / 32) * 16; }
 
-GeneratorImpl::State take_stream(GeneratorImpl* generator, uint64_t counters) { return (generator ? *generator : default_generator()).reserve(counters); }
+GeneratorImpl::State take_stream(GeneratorImpl* generator, uint64_t counters) {
+  return (generator ? *generator : default_generator()).reserve(counters);
+}
 
-void check_floating(const Tensor& t, const char* op) { TRT_CHECK(is_floating(t.dtype()), op, ": needs a floating-point tensor, got ", t); }
+void check_floating(const Tensor& t, const char* op) {
+  TRT_CHECK(is_floating(t.dtype()), op, ": needs a floating-point tensor, got ", t);
+}
 
 // Lets make(target) fill a contiguous tensor of dtype `compute` and brings it into self.
 template <typename F>
@@ -62,16 +66,26 @@ void fill_integers(Tensor& t, int64_t low, uint64_t count, GeneratorImpl* genera
 // The largest integer up to which a dtype holds every one.
 int64_t last_integer(DType t) {
   switch (t) {
-    case DType::Bool: return 1;
-    case DType::UInt8: return 255;
-    case DType::Int8: return 127;
-    case DType::Int16: return 32767;
-    case DType::Int32: return std::numeric_limits<int32_t>::max();
-    case DType::Float16: return int64_t{1} << 11;
-    case DType::BFloat16: return int64_t{1} << 8;
-    case DType::Float32: return int64_t{1} << 24;
-    case DType::Float64: return int64_t{1} << 53;
-    default: return std::numeric_limits<int64_t>::max();
+    case DType::Bool:
+      return 1;
+    case DType::UInt8:
+      return 255;
+    case DType::Int8:
+      return 127;
+    case DType::Int16:
+      return 32767;
+    case DType::Int32:
+      return std::numeric_limits<int32_t>::max();
+    case DType::Float16:
+      return int64_t{1} << 11;
+    case DType::BFloat16:
+      return int64_t{1} << 8;
+    case DType::Float32:
+      return int64_t{1} << 24;
+    case DType::Float64:
+      return int64_t{1} << 53;
+    default:
+      return std::numeric_limits<int64_t>::max();
   }
 }
 
@@ -82,7 +96,9 @@ Tensor& random_range(Tensor& self, int64_t low, int64_t last, GeneratorImpl* gen
   });
 }
 
-void check_probability(double p, const char* op) { TRT_CHECK(p >= 0 && p <= 1, op, ": a probability must lie in [0, 1], got ", p); }
+void check_probability(double p, const char* op) {
+  TRT_CHECK(p >= 0 && p <= 1, op, ": a probability must lie in [0, 1], got ", p);
+}
 
 }  // namespace
 
@@ -90,7 +106,8 @@ namespace native {
 
 Tensor& uniform_(Tensor& self, double from, double to, GeneratorImpl* generator) {
   check_floating(self, "uniform_");
-  TRT_CHECK(from <= to && std::isfinite(to - from), "uniform_: the range from ", from, " to ", to, " is empty or not finite");
+  TRT_CHECK(from <= to && std::isfinite(to - from), "uniform_: the range from ", from, " to ", to,
+            " is empty or not finite");
   const DType compute = float_compute(self.dtype());
   return fill_through(self, compute, "uniform_", [&](Tensor& t) {
     const auto s = take_stream(generator, float_counters(compute, t.numel()));
@@ -113,7 +130,8 @@ Tensor& normal_(Tensor& self, double mean, double std, GeneratorImpl* generator)
   const DType compute = float_compute(self.dtype());
   return fill_through(self, compute, "normal_", [&](Tensor& t) {
     const auto s = take_stream(generator, float_counters(compute, t.numel()));
-    dispatch_float(compute, "normal_", [&]<typename T>() { cpu::fill_normal(t.data_ptr<T>(), t.numel(), mean, std, s.seed, s.offset); });
+    dispatch_float(compute, "normal_",
+                   [&]<typename T>() { cpu::fill_normal(t.data_ptr<T>(), t.numel(), mean, std, s.seed, s.offset); });
   });
 }
 
@@ -140,8 +158,9 @@ Tensor& bernoulli__float(Tensor& self, double p, GeneratorImpl* generator) {
 
 Tensor& bernoulli__Tensor(Tensor& self, const Tensor& p, GeneratorImpl* generator) {
   check_floating(p, "bernoulli_");
-  TRT_CHECK(broadcast_shapes(self.sizes(), p.sizes(), "bernoulli_") == DimVector(self.sizes().data(), self.sizes().size()), "bernoulli_: probabilities ", p,
-            " do not broadcast to ", self);
+  TRT_CHECK(
+      broadcast_shapes(self.sizes(), p.sizes(), "bernoulli_") == DimVector(self.sizes().data(), self.sizes().size()),
+      "bernoulli_: probabilities ", p, " do not broadcast to ", self);
   if (self.is_meta()) return fill_through(self, DType::Bool, "bernoulli_", [](Tensor&) {});
   Tensor probabilities = empty_tensor(self.sizes(), DType::Float64);
   copy_tensor(probabilities, p);
@@ -164,7 +183,9 @@ Tensor bernoulli(const Tensor& self, GeneratorImpl* generator) {
   return out;
 }
 
-Tensor& random_(Tensor& self, GeneratorImpl* generator) { return random_range(self, 0, last_integer(self.dtype()), generator); }
+Tensor& random_(Tensor& self, GeneratorImpl* generator) {
+  return random_range(self, 0, last_integer(self.dtype()), generator);
+}
 
 Tensor& random__from(Tensor& self, int64_t from, std::optional<int64_t> to, GeneratorImpl* generator) {
   TRT_CHECK(!to || from < *to, "random_: the range from ", from, " to ", to.value_or(0), " is empty");
@@ -181,17 +202,20 @@ Tensor randn(IntArrayRef size, GeneratorImpl* generator, std::optional<DType> dt
   return op::normal_(t, 0, 1, generator);
 }
 
-Tensor normal_float_float(double mean, double std, IntArrayRef size, GeneratorImpl* generator, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor normal_float_float(double mean, double std, IntArrayRef size, GeneratorImpl* generator,
+                          std::optional<DType> dtype, std::optional<Device> device) {
   Tensor t = empty_tensor(size, dtype.value_or(thread_state.default_dtype), device.value_or(kCPU));
   return op::normal_(t, mean, std, generator);
 }
 
-Tensor randint_low(int64_t low, int64_t high, IntArrayRef size, GeneratorImpl* generator, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor randint_low(int64_t low, int64_t high, IntArrayRef size, GeneratorImpl* generator, std::optional<DType> dtype,
+                   std::optional<Device> device) {
   TRT_CHECK(low < high, "randint: the range from ", low, " to ", high, " is empty");
   Tensor t = empty_tensor(size, dtype.value_or(DType::Int64), device.value_or(kCPU));
   return op::random_(t, low, high, generator);
 }
-Tensor randint(int64_t high, IntArrayRef size, GeneratorImpl* generator, std::optional<DType> dtype, std::optional<Device> device) {
+Tensor randint(int64_t high, IntArrayRef size, GeneratorImpl* generator, std::optional<DType> dtype,
+               std::optional<Device> device) {
   return randint_low(0, high, size, generator, dtype, device);
 }
 
@@ -199,7 +223,8 @@ Tensor randperm(int64_t n, GeneratorImpl* generator, std::optional<DType> dtype,
   TRT_CHECK(n >= 0, "randperm: n must not be negative, got ", n);
   const DType type = dtype.value_or(DType::Int64);
   TRT_CHECK(n - 1 <= last_integer(type), "randperm: ", n, " numbers do not fit dtype ", type);
-  TRT_CHECK_CODE(!device || device->is_cpu() || device->is_meta(), Code::kNotSupported, "randperm: not supported on ", device.value_or(kCPU));
+  TRT_CHECK_CODE(!device || device->is_cpu() || device->is_meta(), Code::kNotSupported, "randperm: not supported on ",
+                 device.value_or(kCPU));
   Tensor t = empty_tensor({n}, type, device.value_or(kCPU));
   if (t.is_meta()) return t;
   fill_through(t, DType::Int64, "randperm", [&](Tensor& target) {
@@ -224,8 +249,8 @@ void multinomial(const Tensor& self, int64_t num_samples, bool replacement, Gene
       positive += v > 0;
     }
     TRT_CHECK(sum > 0, "multinomial: the weights of row ", r, " add up to ", sum);
-    TRT_CHECK(replacement || positive >= num_samples, "multinomial: row ", r, " has ", positive, " weights above zero, too few for ", num_samples,
-              " draws without replacement");
+    TRT_CHECK(replacement || positive >= num_samples, "multinomial: row ", r, " has ", positive,
+              " weights above zero, too few for ", num_samples, " draws without replacement");
     totals[static_cast<size_t>(r)] = sum;
   }
   int64_t* o = out.data_ptr<int64_t>();
@@ -268,10 +293,14 @@ Tensor& uniform_(Tensor& self, double from, double to, GeneratorImpl* g) { retur
 Tensor& normal_(Tensor& self, double mean, double std, GeneratorImpl* g) { return native::normal_(self, mean, std, g); }
 Tensor& exponential_(Tensor& self, double lambd, GeneratorImpl* g) { return native::exponential_(self, lambd, g); }
 Tensor& bernoulli__float(Tensor& self, double p, GeneratorImpl* g) { return native::bernoulli__float(self, p, g); }
-Tensor& bernoulli__Tensor(Tensor& self, const Tensor& p, GeneratorImpl* g) { return native::bernoulli__Tensor(self, p, g); }
+Tensor& bernoulli__Tensor(Tensor& self, const Tensor& p, GeneratorImpl* g) {
+  return native::bernoulli__Tensor(self, p, g);
+}
 Tensor bernoulli(const Tensor& self, GeneratorImpl* g) { return native::bernoulli(self, g); }
 Tensor& random_(Tensor& self, GeneratorImpl* g) { return native::random_(self, g); }
-Tensor& random__from(Tensor& self, int64_t from, std::optional<int64_t> to, GeneratorImpl* g) { return native::random__from(self, from, to, g); }
+Tensor& random__from(Tensor& self, int64_t from, std::optional<int64_t> to, GeneratorImpl* g) {
+  return native::random__from(self, from, to, g);
+}
 
 TensorSpec multinomial(const Tensor& self, int64_t num_samples, bool replacement, GeneratorImpl*) {
   TRT_CHECK(self.dim() == 1 || self.dim() == 2, "multinomial: needs a vector or a matrix of weights, got ", self);
@@ -279,7 +308,8 @@ TensorSpec multinomial(const Tensor& self, int64_t num_samples, bool replacement
   TRT_CHECK(num_samples > 0, "multinomial: num_samples must be positive, got ", num_samples);
   const int64_t n = self.size(-1);
   TRT_CHECK(n > 0, "multinomial: there are no weights in ", self);
-  TRT_CHECK(replacement || num_samples <= n, "multinomial: ", num_samples, " draws without replacement from ", n, " weights");
+  TRT_CHECK(replacement || num_samples <= n, "multinomial: ", num_samples, " draws without replacement from ", n,
+            " weights");
   if (self.dim() == 1) return {{num_samples}, DType::Int64, self.device()};
   return {{self.sizes()[0], num_samples}, DType::Int64, self.device()};
 }

@@ -14,9 +14,12 @@ namespace {
 // Calls f.template operator()<T>() with the C++ type of a compute dtype.
 template <typename F>
 void with_compute_type(DType t, F&& f) {
-  if (t == DType::Float32) f.template operator()<float>();
-  else if (t == DType::Float64) f.template operator()<double>();
-  else f.template operator()<int64_t>();
+  if (t == DType::Float32)
+    f.template operator()<float>();
+  else if (t == DType::Float64)
+    f.template operator()<double>();
+  else
+    f.template operator()<int64_t>();
 }
 
 DType sum_dtype(const Tensor& self, std::optional<DType> dtype) {
@@ -33,18 +36,21 @@ template <typename T>
 using Reduce = void (*)(const T*, T*, int64_t, int64_t, int64_t);
 
 template <typename T>
-void reduce_with(Reduce<T> fn, const Tensor& self, uint64_t mask, DType compute, Tensor& out, const ReductionFinish& finish = nullptr) {
-  reduce_into(self, mask, compute, ReductionOutput{&out, compute}, true,
-              [fn](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
-                fn(static_cast<const T*>(x), static_cast<T*>(outs[0]), outer, r, inner);
-              },
-              finish);
+void reduce_with(Reduce<T> fn, const Tensor& self, uint64_t mask, DType compute, Tensor& out,
+                 const ReductionFinish& finish = nullptr) {
+  reduce_into(
+      self, mask, compute, ReductionOutput{&out, compute}, true,
+      [fn](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
+        fn(static_cast<const T*>(x), static_cast<T*>(outs[0]), outer, r, inner);
+      },
+      finish);
 }
 
 // A dimension without elements has no extremum.
 void check_not_empty(const Tensor& self, uint64_t mask, const char* op) {
   for (size_t d = 0; d < self.sizes().size(); ++d)
-    TRT_CHECK(!((mask >> d) & 1) || self.sizes()[d] > 0, op, ": dimension ", d, " of shape ", self.sizes(), " has no elements");
+    TRT_CHECK(!((mask >> d) & 1) || self.sizes()[d] > 0, op, ": dimension ", d, " of shape ", self.sizes(),
+              " has no elements");
 }
 
 TensorSpec extremum_spec(const Tensor& self, uint64_t mask, bool keepdim, const char* op) {
@@ -54,7 +60,9 @@ TensorSpec extremum_spec(const Tensor& self, uint64_t mask, bool keepdim, const 
 
 void extremum(const Tensor& self, uint64_t mask, bool largest, Tensor& out) {
   const DType compute = reduction_compute_dtype(self.dtype());
-  with_compute_type(compute, [&]<typename T>() { reduce_with<T>(largest ? &cpu::reduce_max<T> : &cpu::reduce_min<T>, self, mask, compute, out); });
+  with_compute_type(compute, [&]<typename T>() {
+    reduce_with<T>(largest ? &cpu::reduce_max<T> : &cpu::reduce_min<T>, self, mask, compute, out);
+  });
 }
 
 // Extrema with positions. values or indices may be null.
@@ -64,8 +72,9 @@ void extremum_index(const Tensor& self, uint64_t mask, bool largest, Tensor* val
     const ReductionOutput outs[2] = {{values, compute}, {indices, DType::Int64}};
     reduce_into(self, mask, compute, ArrayRef<ReductionOutput>(outs, 2), false,
                 [largest](const void* x, void* const* o, int64_t outer, int64_t r, int64_t inner) {
-                  (largest ? cpu::reduce_max_index<T> : cpu::reduce_min_index<T>)(static_cast<const T*>(x), static_cast<T*>(o[0]),
-                                                                                  static_cast<int64_t*>(o[1]), outer, r, inner);
+                  (largest ? cpu::reduce_max_index<T>
+                           : cpu::reduce_min_index<T>)(static_cast<const T*>(x), static_cast<T*>(o[0]),
+                                                       static_cast<int64_t*>(o[1]), outer, r, inner);
                 });
   });
 }
@@ -91,19 +100,23 @@ void arg_extremum(const Tensor& self, std::optional<int64_t> dim, bool largest, 
 }
 
 TensorSpec logical_spec(const Tensor& self, uint64_t mask, bool keepdim) {
-  return {reduced_sizes(self.sizes(), mask, keepdim), self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool, self.device()};
+  return {reduced_sizes(self.sizes(), mask, keepdim), self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool,
+          self.device()};
 }
 
 void logical(const Tensor& self, uint64_t mask, bool any, Tensor& out) {
   reduce_into(self, mask, DType::Bool, ReductionOutput{&out, DType::Bool}, true,
               [any](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
-                (any ? cpu::reduce_any : cpu::reduce_all)(static_cast<const uint8_t*>(x), static_cast<uint8_t*>(outs[0]), outer, r, inner);
+                (any ? cpu::reduce_any : cpu::reduce_all)(static_cast<const uint8_t*>(x),
+                                                          static_cast<uint8_t*>(outs[0]), outer, r, inner);
               });
 }
 
 void product(const Tensor& self, uint64_t mask, DType result, Tensor& out) {
   const DType compute = reduction_compute_dtype(result);
-  with_compute_type(compute, [&]<typename T>() { reduce_with<T>(&cpu::reduce_prod<T>, input_for(self, result), mask, compute, out); });
+  with_compute_type(compute, [&]<typename T>() {
+    reduce_with<T>(&cpu::reduce_prod<T>, input_for(self, result), mask, compute, out);
+  });
 }
 
 uint64_t every_dim(const Tensor& self) { return reduction_mask(std::nullopt, self.dim(), ""); }
@@ -119,14 +132,17 @@ DType mean_dtype(const Tensor& self, std::optional<DType> dtype) {
 namespace meta {
 
 TensorSpec sum(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
-  return {reduced_sizes(self.sizes(), reduction_mask(dim, self.dim(), "sum"), keepdim), sum_dtype(self, dtype), self.device()};
+  return {reduced_sizes(self.sizes(), reduction_mask(dim, self.dim(), "sum"), keepdim), sum_dtype(self, dtype),
+          self.device()};
 }
 TensorSpec mean(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
-  return {reduced_sizes(self.sizes(), reduction_mask(dim, self.dim(), "mean"), keepdim), mean_dtype(self, dtype), self.device()};
+  return {reduced_sizes(self.sizes(), reduction_mask(dim, self.dim(), "mean"), keepdim), mean_dtype(self, dtype),
+          self.device()};
 }
 TensorSpec prod(const Tensor& self, std::optional<DType> dtype) { return {{}, sum_dtype(self, dtype), self.device()}; }
 TensorSpec prod_dim_int(const Tensor& self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
-  return {reduced_sizes(self.sizes(), reduction_mask_one(dim, self.dim(), "prod"), keepdim), sum_dtype(self, dtype), self.device()};
+  return {reduced_sizes(self.sizes(), reduction_mask_one(dim, self.dim(), "prod"), keepdim), sum_dtype(self, dtype),
+          self.device()};
 }
 
 TensorSpec amax(const Tensor& self, IntArrayRef dim, bool keepdim) {
@@ -141,10 +157,18 @@ std::array<TensorSpec, 2> aminmax(const Tensor& self, std::optional<int64_t> dim
 }
 TensorSpec max(const Tensor& self) { return extremum_spec(self, every_dim(self), false, "max"); }
 TensorSpec min(const Tensor& self) { return extremum_spec(self, every_dim(self), false, "min"); }
-std::array<TensorSpec, 2> max_dim(const Tensor& self, int64_t dim, bool keepdim) { return extremum_index_spec(self, dim, keepdim, "max"); }
-std::array<TensorSpec, 2> min_dim(const Tensor& self, int64_t dim, bool keepdim) { return extremum_index_spec(self, dim, keepdim, "min"); }
-TensorSpec argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) { return arg_spec(self, dim, keepdim, "argmax"); }
-TensorSpec argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) { return arg_spec(self, dim, keepdim, "argmin"); }
+std::array<TensorSpec, 2> max_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return extremum_index_spec(self, dim, keepdim, "max");
+}
+std::array<TensorSpec, 2> min_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return extremum_index_spec(self, dim, keepdim, "min");
+}
+TensorSpec argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return arg_spec(self, dim, keepdim, "argmax");
+}
+TensorSpec argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return arg_spec(self, dim, keepdim, "argmin");
+}
 
 TensorSpec any(const Tensor& self) { return logical_spec(self, every_dim(self), false); }
 TensorSpec all(const Tensor& self) { return logical_spec(self, every_dim(self), false); }
@@ -162,7 +186,8 @@ namespace native {
 void sum(const Tensor& self, std::optional<IntArrayRef> dim, bool, std::optional<DType> dtype, Tensor& out) {
   const DType result = sum_dtype(self, dtype), compute = reduction_compute_dtype(result);
   const uint64_t mask = reduction_mask(dim, self.dim(), "sum");
-  with_compute_type(compute, [&]<typename T>() { reduce_with<T>(&cpu::reduce_sum<T>, input_for(self, result), mask, compute, out); });
+  with_compute_type(
+      compute, [&]<typename T>() { reduce_with<T>(&cpu::reduce_sum<T>, input_for(self, result), mask, compute, out); });
 }
 
 void mean(const Tensor& self, std::optional<IntArrayRef> dim, bool, std::optional<DType> dtype, Tensor& out) {
@@ -177,13 +202,19 @@ void mean(const Tensor& self, std::optional<IntArrayRef> dim, bool, std::optiona
   });
 }
 
-void prod(const Tensor& self, std::optional<DType> dtype, Tensor& out) { product(self, every_dim(self), sum_dtype(self, dtype), out); }
+void prod(const Tensor& self, std::optional<DType> dtype, Tensor& out) {
+  product(self, every_dim(self), sum_dtype(self, dtype), out);
+}
 void prod_dim_int(const Tensor& self, int64_t dim, bool, std::optional<DType> dtype, Tensor& out) {
   product(self, reduction_mask_one(dim, self.dim(), "prod"), sum_dtype(self, dtype), out);
 }
 
-void amax(const Tensor& self, IntArrayRef dim, bool, Tensor& out) { extremum(self, reduction_mask(dim, self.dim(), "amax"), true, out); }
-void amin(const Tensor& self, IntArrayRef dim, bool, Tensor& out) { extremum(self, reduction_mask(dim, self.dim(), "amin"), false, out); }
+void amax(const Tensor& self, IntArrayRef dim, bool, Tensor& out) {
+  extremum(self, reduction_mask(dim, self.dim(), "amax"), true, out);
+}
+void amin(const Tensor& self, IntArrayRef dim, bool, Tensor& out) {
+  extremum(self, reduction_mask(dim, self.dim(), "amin"), false, out);
+}
 void aminmax(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& min, Tensor& max) {
   const uint64_t mask = optional_mask(dim, self.dim(), "aminmax");
   extremum(self, mask, false, min);
@@ -197,13 +228,21 @@ void max_dim(const Tensor& self, int64_t dim, bool, Tensor& values, Tensor& indi
 void min_dim(const Tensor& self, int64_t dim, bool, Tensor& values, Tensor& indices) {
   extremum_index(self, reduction_mask_one(dim, self.dim(), "min"), false, &values, &indices);
 }
-void argmax(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& out) { arg_extremum(self, dim, true, out, "argmax"); }
-void argmin(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& out) { arg_extremum(self, dim, false, out, "argmin"); }
+void argmax(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& out) {
+  arg_extremum(self, dim, true, out, "argmax");
+}
+void argmin(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& out) {
+  arg_extremum(self, dim, false, out, "argmin");
+}
 
 void any(const Tensor& self, Tensor& out) { logical(self, every_dim(self), true, out); }
 void all(const Tensor& self, Tensor& out) { logical(self, every_dim(self), false, out); }
-void any_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool, Tensor& out) { logical(self, reduction_mask(dim, self.dim(), "any"), true, out); }
-void all_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool, Tensor& out) { logical(self, reduction_mask(dim, self.dim(), "all"), false, out); }
+void any_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool, Tensor& out) {
+  logical(self, reduction_mask(dim, self.dim(), "any"), true, out);
+}
+void all_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool, Tensor& out) {
+  logical(self, reduction_mask(dim, self.dim(), "all"), false, out);
+}
 
 bool equal(const Tensor& self, const Tensor& other) {
   TRT_CHECK(self.dtype() == other.dtype(), "equal: tensors of one dtype are needed, got ", self, " and ", other);

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "core/modes.h"
-#include "gen/pointwise_ops.h"
 #include "gen/factory_ops.h"
+#include "gen/pointwise_ops.h"
 #include "gen/reduction_native.h"
 #include "gen/reduction_ops.h"
 #include "gen/shape_ops.h"
@@ -19,7 +19,8 @@ Scalar correction_of(bool unbiased) { return unbiased ? 1 : 0; }
 }  // namespace
 
 Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
-  if (self.sizes() == size) return size.empty() && !is_floating(self.dtype()) ? op::sum(self, std::nullopt, false, std::nullopt) : self;
+  if (self.sizes() == size)
+    return size.empty() && !is_floating(self.dtype()) ? op::sum(self, std::nullopt, false, std::nullopt) : self;
   const int64_t extra = self.dim() - static_cast<int64_t>(size.size());
   DimVector dims;
   bool fits = extra >= 0;
@@ -54,7 +55,9 @@ Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
   return dim ? op::sum(hit, IntArrayRef(*dim), false, std::nullopt) : op::sum(hit, std::nullopt, false, std::nullopt);
 }
 
-Tensor count_nonzero_dim_IntList(const Tensor& self, IntArrayRef dim) { return op::sum(op::ne(self, Scalar(0)), dim, false, std::nullopt); }
+Tensor count_nonzero_dim_IntList(const Tensor& self, IntArrayRef dim) {
+  return op::sum(op::ne(self, Scalar(0)), dim, false, std::nullopt);
+}
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   TRT_CHECK(self.dtype() == other.dtype(), "isclose: tensors of one dtype are needed, got ", self, " and ", other);
@@ -76,14 +79,22 @@ bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
 }
 
 Tensor var(const Tensor& self, bool unbiased) { return op::var(self, std::nullopt, correction_of(unbiased), false); }
-Tensor var_dim(const Tensor& self, Dims dim, bool unbiased, bool keepdim) { return op::var(self, dim, correction_of(unbiased), keepdim); }
+Tensor var_dim(const Tensor& self, Dims dim, bool unbiased, bool keepdim) {
+  return op::var(self, dim, correction_of(unbiased), keepdim);
+}
 Tensor std(const Tensor& self, bool unbiased) { return op::std(self, std::nullopt, correction_of(unbiased), false); }
-Tensor std_dim(const Tensor& self, Dims dim, bool unbiased, bool keepdim) { return op::std(self, dim, correction_of(unbiased), keepdim); }
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) { return op::var_mean(self, std::nullopt, correction_of(unbiased), false); }
+Tensor std_dim(const Tensor& self, Dims dim, bool unbiased, bool keepdim) {
+  return op::std(self, dim, correction_of(unbiased), keepdim);
+}
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
+  return op::var_mean(self, std::nullopt, correction_of(unbiased), false);
+}
 std::tuple<Tensor, Tensor> var_mean_dim(const Tensor& self, Dims dim, bool unbiased, bool keepdim) {
   return op::var_mean(self, dim, correction_of(unbiased), keepdim);
 }
-std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) { return op::std_mean(self, std::nullopt, correction_of(unbiased), false); }
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) {
+  return op::std_mean(self, std::nullopt, correction_of(unbiased), false);
+}
 std::tuple<Tensor, Tensor> std_mean_dim(const Tensor& self, Dims dim, bool unbiased, bool keepdim) {
   return op::std_mean(self, dim, correction_of(unbiased), keepdim);
 }
@@ -95,7 +106,8 @@ Tensor norm(const Tensor& self, const std::optional<Scalar>& p, Dims dim, bool k
 Tensor norm_str(const Tensor& self, std::string_view p, Dims dim, bool keepdim, std::optional<DType> dtype) {
   const bool known = p == "fro" || p == "inf" || p == "-inf";
   TRT_CHECK(known, "norm: p must be a number, \"fro\", \"inf\" or \"-inf\", got \"", p, "\"");
-  return op::linalg_vector_norm(self, p == "fro" ? Scalar(2) : Scalar(p == "inf" ? HUGE_VAL : -HUGE_VAL), dim, keepdim, dtype);
+  return op::linalg_vector_norm(self, p == "fro" ? Scalar(2) : Scalar(p == "inf" ? HUGE_VAL : -HUGE_VAL), dim, keepdim,
+                                dtype);
 }
 
 }  // namespace trt::composite

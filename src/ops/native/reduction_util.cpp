@@ -23,8 +23,10 @@ Runs runs_of(IntArrayRef sizes, uint64_t mask) {
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 1) continue;
     const bool reduced = bit(mask, static_cast<int64_t>(d));
-    if (!runs.empty() && runs.back().reduced == reduced) runs.back().size *= sizes[d];
-    else runs.push_back({reduced, sizes[d]});
+    if (!runs.empty() && runs.back().reduced == reduced)
+      runs.back().size *= sizes[d];
+    else
+      runs.push_back({reduced, sizes[d]});
   }
   return runs;
 }
@@ -42,13 +44,17 @@ uint64_t reduction_mask(std::optional<IntArrayRef> dim, int64_t ndim, const char
   return mask;
 }
 
-uint64_t reduction_mask_one(int64_t dim, int64_t ndim, const char* op) { return uint64_t{1} << wrap_dim(dim, ndim, op); }
+uint64_t reduction_mask_one(int64_t dim, int64_t ndim, const char* op) {
+  return uint64_t{1} << wrap_dim(dim, ndim, op);
+}
 
 DimVector reduced_sizes(IntArrayRef sizes, uint64_t mask, bool keepdim) {
   DimVector out;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (!bit(mask, static_cast<int64_t>(d))) out.push_back(sizes[d]);
-    else if (keepdim) out.push_back(1);
+    if (!bit(mask, static_cast<int64_t>(d)))
+      out.push_back(sizes[d]);
+    else if (keepdim)
+      out.push_back(1);
   }
   return out;
 }
@@ -60,14 +66,19 @@ int64_t reduced_count(IntArrayRef sizes, uint64_t mask) {
   return n;
 }
 
-DType reduction_compute_dtype(DType t) { return is_reduced_floating(t) ? DType::Float32 : is_floating(t) ? t : DType::Int64; }
+DType reduction_compute_dtype(DType t) {
+  return is_reduced_floating(t) ? DType::Float32 : is_floating(t) ? t : DType::Int64;
+}
 
 LineShape line_shape(IntArrayRef sizes, int64_t dim) {
   LineShape l;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (static_cast<int64_t>(d) < dim) l.outer *= sizes[d];
-    else if (static_cast<int64_t>(d) == dim) l.r = sizes[d];
-    else l.inner *= sizes[d];
+    if (static_cast<int64_t>(d) < dim)
+      l.outer *= sizes[d];
+    else if (static_cast<int64_t>(d) == dim)
+      l.r = sizes[d];
+    else
+      l.inner *= sizes[d];
   }
   return l;
 }
@@ -90,7 +101,8 @@ void reduce_into(const Tensor& self, uint64_t mask, DType compute, ArrayRef<Redu
   };
   if (!self.is_contiguous()) {
     DimVector o = order;
-    std::stable_sort(o.begin(), o.end(), [&](int64_t a, int64_t b) { return self.strides()[at(a)] > self.strides()[at(b)]; });
+    std::stable_sort(o.begin(), o.end(),
+                     [&](int64_t a, int64_t b) { return self.strides()[at(a)] > self.strides()[at(b)]; });
     Tensor p = permute_to(o);
     if (p.is_contiguous()) {
       x = p;
@@ -148,9 +160,12 @@ void reduce_into(const Tensor& self, uint64_t mask, DType compute, ArrayRef<Redu
       }
     LineShape l;
     for (size_t i = 0; i < runs.size(); ++i) {
-      if (i == last) l.r = runs[i].size;
-      else if (i < last) l.outer *= runs[i].size;
-      else l.inner *= runs[i].size;
+      if (i == last)
+        l.r = runs[i].size;
+      else if (i < last)
+        l.outer *= runs[i].size;
+      else
+        l.inner *= runs[i].size;
     }
     if (count <= 1) {
       kernel(x.data(), targets.data(), l.outer, l.r, l.inner);

@@ -1,4 +1,5 @@
-// Geometry of reductions: from a tensor and a set of dimensions to the [outer, r, inner] form of kernels/cpu/reduce.h and back.
+// Geometry of reductions: from a tensor and a set of dimensions to the [outer, r, inner] form of kernels/cpu/reduce.h
+// and back.
 #pragma once
 
 #include <functional>
@@ -26,9 +27,9 @@ using ReductionKernel = std::function<void(const void* x, void* const* outs, int
 // Called once with the finished results and their number, before conversion.
 using ReductionFinish = std::function<void(void* const* outs, int64_t n)>;
 
-// Reduces `self`, converted to `compute`, over the dimensions of `mask`. A dense tensor is read in its own order of memory.
-// `associative`: dimensions that are not neighbours may be reduced one after another (needs a single output of dtype
-// `compute`); otherwise they are brought together by a copy.
+// Reduces `self`, converted to `compute`, over the dimensions of `mask`. A dense tensor is read in its own order of
+// memory. `associative`: dimensions that are not neighbours may be reduced one after another (needs a single output of
+// dtype `compute`); otherwise they are brought together by a copy.
 void reduce_into(const Tensor& self, uint64_t mask, DType compute, ArrayRef<ReductionOutput> outs, bool associative,
                  const ReductionKernel& kernel, const ReductionFinish& finish = nullptr);
 
