@@ -77,7 +77,12 @@ elif ! grep -q '^werror = true' $build/meson-private/cmd_line.txt; then
   meson configure $build "${options[@]}" >"$log" 2>&1 || die "configuring failed" "$log"
 fi
 echo "building in $build/"
-ninja -C $build -j"$jobs" >"$log" 2>&1 || die "building failed" "$log"
+if ! ninja -C $build -j"$jobs" >"$log" 2>&1; then
+  # The failed commands' messages, without the lines of progress.
+  grep -v '^\[[0-9]*/[0-9]*\] ' "$log" >"$log.errors"
+  mv "$log.errors" "$log"
+  die "building failed" "$log"
+fi
 
 # Leaves no result behind that a run which did not happen could be read from.
 rm -f $build/meson-logs/testlog.json

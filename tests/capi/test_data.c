@@ -717,6 +717,7 @@ static void test_exit_with_running_workers(void** state) {
     static trt_tensor_list* list;
     bool more;
     kept = d;
+    (void)kept;
     l = loader(d, &o);
     if (trt_data_loader_next(l, &list, &more)) _exit(3);
     trt_shutdown();
