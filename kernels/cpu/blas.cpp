@@ -2,9 +2,15 @@
 
 #include <cpuid.h>
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +20,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/macros.h"
 
 namespace trt::cpu {
 
@@ -166,6 +173,40 @@ Blas open_library(const std::string& core) {
   return b;
 }
 
+// Keeps the finalizers of a loaded library from running when the process ends.
+void keep_after_exit(void* handle) {
+  struct Search {
+    const link_map* map = nullptr;
+    uintptr_t fixed = 0, fixed_end = 0;  // what the loader made read-only after relocation
+  } search;
+  link_map* map = nullptr;
+  if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_ld) return;
+  search.map = map;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* arg) {
+        auto& s = *static_cast<Search*>(arg);
+        if (info->dlpi_addr != s.map->l_addr) return 0;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          if (info->dlpi_phdr[i].p_type != PT_GNU_RELRO) continue;
+          s.fixed = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+          s.fixed_end = s.fixed + info->dlpi_phdr[i].p_memsz;
+        }
+        return 1;
+      },
+      &search);
+  for (ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag != DT_FINI_ARRAYSZ) continue;
+    const auto at = reinterpret_cast<uintptr_t>(d);
+    const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    auto* const start = reinterpret_cast<void*>(at / page * page);
+    const bool fixed = at >= search.fixed && at < search.fixed_end / page * page;
+    if (fixed && mprotect(start, page, PROT_READ | PROT_WRITE) != 0) return;
+    d->d_un.d_val = 0;
+    if (fixed) mprotect(start, page, PROT_READ);
+    return;
+  }
+}
+
 const Blas* load() {
   const CpuFeatures cpu = detect_cpu();
   std::vector<std::string> cores;
@@ -187,7 +228,10 @@ const Blas* load() {
       ::dlclose(b.handle);
       throw;
     }
-    if (gemm_computes<float>(b.sgemm) && gemm_computes<double>(b.dgemm)) return new Blas(std::move(b));
+    if (gemm_computes<float>(b.sgemm) && gemm_computes<double>(b.dgemm)) {
+      if (!b.shared_with_host) keep_after_exit(b.handle);
+      return new Blas(std::move(b));
+    }
     tried += str_cat(tried.empty() ? "" : ", ", b.core_name);
     ::dlclose(b.handle);
     if (b.shared_with_host) break;  // loading again would give the same instance
@@ -198,7 +242,63 @@ const Blas* load() {
 std::atomic<const Blas*> g_blas{nullptr};
 std::mutex g_load_mutex;
 
+// Calls into the library that are running, counted in several places so that threads rarely share one.
+struct alignas(64) CallCount {
+  std::atomic<int> calls{0};
+};
+constexpr unsigned kCallCounts = 16;
+constinit CallCount g_calls[kCallCounts];
+constinit std::atomic<unsigned> g_next_count{0};
+constinit std::atomic<bool> g_forking{false};
+TRT_TLS constinit std::atomic<int>* t_calls = nullptr;
+TRT_TLS constinit bool t_forks = false;
+bool g_fork_waits_for_load = false;
+
+// Note [BLAS and fork]
+// A child process finds the library as it was in the moment of fork(): a lock of its allocator that another thread held stays locked
+// for ever, a half-done initialization stays half done. So fork() waits until no thread is inside, and calls wait for fork().
+void before_fork() {
+  if (g_fork_waits_for_load) g_load_mutex.lock();
+  t_forks = true;  // handlers of the host that run after this one may compute
+  g_forking.store(true, std::memory_order_seq_cst);
+  for (CallCount& c : g_calls)
+    while (c.calls.load(std::memory_order_seq_cst) != 0) sched_yield();
+}
+void after_fork() {
+  g_forking.store(false, std::memory_order_release);
+  t_forks = false;
+  if (g_fork_waits_for_load) g_load_mutex.unlock();
+}
+
+// glibc before 2.36 holds a lock around these handlers which the library's own initializer needs: there fork() does not wait for
+// loading.
+void register_fork_handlers() {
+  static const bool registered = [] {
+    int major = 0, minor = 0;
+    const char* const version = gnu_get_libc_version();
+    if (const char* dot = std::strchr(version, '.')) {
+      std::from_chars(version, dot, major);
+      std::from_chars(dot + 1, version + std::strlen(version), minor);
+    }
+    g_fork_waits_for_load = major * 1000 + minor >= 2036;
+    return pthread_atfork(before_fork, after_fork, after_fork) == 0;
+  }();
+  static_cast<void>(registered);
+}
+
 }  // namespace
+
+BlasCall::BlasCall() {
+  if (TRT_UNLIKELY(!t_calls)) t_calls = &g_calls[g_next_count.fetch_add(1, std::memory_order_relaxed) % kCallCounts].calls;
+  calls_ = t_calls;
+  for (;;) {
+    // Sequentially consistent with before_fork(): either it sees this call or this sees it.
+    calls_->fetch_add(1, std::memory_order_seq_cst);
+    if (TRT_LIKELY(!g_forking.load(std::memory_order_seq_cst)) || t_forks) return;
+    calls_->fetch_sub(1, std::memory_order_release);
+    while (g_forking.load(std::memory_order_acquire)) sched_yield();
+  }
+}
 
 void* Blas::symbol(const char* name) const { return ::dlsym(handle, name); }
 
@@ -214,6 +314,7 @@ const Blas& blas() {
   if (const Blas* b = g_blas.load(std::memory_order_acquire)) return *b;
   // A mutex and not call_once: a failed load leaves the way open for the next call, and call_once with an exception
   // hangs under ThreadSanitizer.
+  register_fork_handlers();
   std::lock_guard<std::mutex> lock(g_load_mutex);
   if (const Blas* b = g_blas.load(std::memory_order_relaxed)) return *b;
   const Blas* b = load();

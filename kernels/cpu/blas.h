@@ -11,10 +11,15 @@
 // environment array with our two entries takes the place of `environ` during dlopen and the old pointer comes back
 // afterwards. The copy is never freed, because another thread may still be walking it.
 //
+// At the end of a process OpenBLAS's finalizer unmaps the buffers of products that other threads may still be computing, which
+// kills the process with SIGSEGV when it exits while its threads work. The instance that we loaded never runs it: the system
+// takes the memory back anyway.
+//
 // A core is used only after a self-check against a plain loop. When ours fails, HASWELL is tried (if the processor has
 // AVX2), then the choice of the library itself.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 namespace trt::cpu {
@@ -60,6 +65,18 @@ struct Blas {
 // message when no library can be loaded (the next call tries again), kInternal when no core passes the self-check.
 // TRT_OPENBLAS names a library file to use instead of libopenblas.so.0.
 const Blas& blas();
+
+// Stands around every call into the library, so that fork() finds no thread inside (Note [BLAS and fork] in blas.cpp).
+class BlasCall {
+ public:
+  BlasCall();
+  ~BlasCall() { calls_->fetch_sub(1, std::memory_order_release); }
+  BlasCall(const BlasCall&) = delete;
+  BlasCall& operator=(const BlasCall&) = delete;
+
+ private:
+  std::atomic<int>* calls_;
+};
 
 // The core that CPUID calls for: "COOPERLAKE", "SKYLAKEX", "HASWELL", "SANDYBRIDGE", or "" to leave it to OpenBLAS.
 const char* best_blas_core();

@@ -19,21 +19,25 @@ constexpr int64_t kMaxInner = int64_t(1) << 30;
 
 inline void call_gemm(const Blas& b, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
                       int64_t lda, const float* x, int64_t ldx, float beta, float* c, int64_t ldc) {
+  const BlasCall inside;
   b.sgemm(kBlasRowMajor, ta ? kBlasTrans : kBlasNoTrans, tb ? kBlasTrans : kBlasNoTrans, int(m), int(n), int(k), alpha,
           a, int(lda), x, int(ldx), beta, c, int(ldc));
 }
 inline void call_gemm(const Blas& b, bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a,
                       int64_t lda, const double* x, int64_t ldx, double beta, double* c, int64_t ldc) {
+  const BlasCall inside;
   b.dgemm(kBlasRowMajor, ta ? kBlasTrans : kBlasNoTrans, tb ? kBlasTrans : kBlasNoTrans, int(m), int(n), int(k), alpha,
           a, int(lda), x, int(ldx), beta, c, int(ldc));
 }
 inline void call_gemv(const Blas& b, bool t, int64_t m, int64_t n, float alpha, const float* a, int64_t lda,
                       const float* x, int64_t incx, float beta, float* y, int64_t incy) {
+  const BlasCall inside;
   b.sgemv(kBlasRowMajor, t ? kBlasTrans : kBlasNoTrans, int(m), int(n), alpha, a, int(lda), x, int(incx), beta, y,
           int(incy));
 }
 inline void call_gemv(const Blas& b, bool t, int64_t m, int64_t n, double alpha, const double* a, int64_t lda,
                       const double* x, int64_t incx, double beta, double* y, int64_t incy) {
+  const BlasCall inside;
   b.dgemv(kBlasRowMajor, t ? kBlasTrans : kBlasNoTrans, int(m), int(n), alpha, a, int(lda), x, int(incx), beta, y,
           int(incy));
 }

@@ -7,15 +7,18 @@
 #include <utility>
 #include <vector>
 
+#include "base/lazy.h"
+
 namespace trt {
 
 namespace {
 
 using Snapshot = std::vector<std::pair<std::string, std::string>>;
 
-// Leaked on purpose: code that runs after the static destructors may still ask.
+constinit Lazy<Snapshot> g_snapshot;
+
 const Snapshot& snapshot() {
-  static const Snapshot* const vars = [] {
+  return g_snapshot.get([] {
     auto* v = new Snapshot;
     for (char** p = environ; p && *p; ++p) {
       const std::string_view entry(*p);
@@ -24,8 +27,7 @@ const Snapshot& snapshot() {
       v->emplace_back(std::string(entry.substr(0, eq)), std::string(entry.substr(eq + 1)));
     }
     return v;
-  }();
-  return *vars;
+  });
 }
 
 std::string_view trim(std::string_view s) {

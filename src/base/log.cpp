@@ -1,11 +1,15 @@
 #include "base/log.h"
 
+#include <pthread.h>
+
 #include <mutex>
+#include <new>
 #include <optional>
 #include <shared_mutex>
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/lazy.h"
 #include "base/macros.h"
 
 namespace trt {
@@ -45,18 +49,30 @@ LogLevel level_from_environment() {
   return LogLevel::kWarning;
 }
 
-// Never destroyed: messages may come after the static destructors.
-Logger& logger() {
-  static Logger* const instance = [] {
-    auto* l = new Logger;
-    l->level = level_from_environment();
-    return l;
-  }();
-  return *instance;
-}
-
 // A thread that runs the callback already holds the lock.
 TRT_TLS constinit bool t_in_callback = false;
+
+Logger& logger();
+
+// The locks are made anew in a child process: other threads, which may have held them, do not exist there, and taking them before
+// fork() would wait for the host's callbacks. A callback that forks comes back to its caller in the child, which unlocks.
+void renew_locks_in_child() {
+  Logger& l = logger();
+  new (&l.gate) std::mutex;
+  new (&l.mutex) std::shared_mutex;
+  if (t_in_callback) l.mutex.lock_shared();
+}
+
+constinit Lazy<Logger> g_logger;
+
+Logger& logger() {
+  return g_logger.get([] {
+    auto* l = new Logger;
+    l->level = level_from_environment();
+    pthread_atfork(nullptr, nullptr, renew_locks_in_child);
+    return l;
+  });
+}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/lazy.h"
 
 namespace trt {
 
@@ -93,15 +94,16 @@ void after_fork_in_child() {
   after_fork_in_parent();
 }
 
+constinit Lazy<Central> g_central;
+
 Central& central() {
-  static Central* const instance = [] {
+  return g_central.get([] {
     auto* c = new Central;
     c->has_key = pthread_key_create(&c->key, thread_exit) == 0;
     c->direct = TRT_ASAN || env_bool("TRT_NO_CACHE", false);
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     return c;
-  }();
-  return *instance;
+  });
 }
 
 char* take_slab(Central& c) {

@@ -1,5 +1,9 @@
 #include "core/generator.h"
 
+#include <pthread.h>
+
+#include "base/lazy.h"
+
 namespace trt {
 
 GeneratorImpl::State GeneratorImpl::reserve(uint64_t counters) {
@@ -27,9 +31,12 @@ void GeneratorImpl::set_state(State s) {
 }
 
 GeneratorImpl& default_generator() {
-  // Never destroyed: operators may run while the process exits.
-  static GeneratorImpl* generator = new GeneratorImpl(0);
-  return *generator;
+  static constinit Lazy<GeneratorImpl> generator;
+  return generator.get([] {
+    pthread_atfork([] { default_generator().lock_for_fork(); }, [] { default_generator().unlock_after_fork(); },
+                   [] { default_generator().unlock_after_fork(); });
+    return new GeneratorImpl(0);
+  });
 }
 
 }  // namespace trt

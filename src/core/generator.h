@@ -24,6 +24,10 @@ class GeneratorImpl final : public RefCounted<GeneratorImpl> {
   State state() const;
   void set_state(State s);
 
+  // For pthread_atfork: the child must find the lock free.
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+
  private:
   mutable std::mutex mutex_;
   uint64_t seed_;

@@ -11,6 +11,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/lazy.h"
 #include "device/allocator.h"
 
 namespace trt {
@@ -57,10 +58,7 @@ class HeapMemory final : public RawMemory {
   void release(void* ptr, size_t) override { ::operator delete(ptr, std::align_val_t(kCpuAlignment)); }
 };
 
-bool cpu_caching() {
-  static const bool caching = !TRT_ASAN && !env_bool("TRT_NO_CACHE", false);
-  return caching;
-}
+bool cpu_caching() { return !TRT_ASAN && !env_bool("TRT_NO_CACHE", false); }
 
 // Classes of medium blocks: multiples of 512 bytes up to 8 KiB, then eight per power of two.
 constexpr int kClasses = 40;
@@ -172,9 +170,10 @@ void after_fork() {
   cpu().fronts.mutex.unlock();
 }
 
-// Never destroyed: tensors are freed after static destructors ran.
+constinit Lazy<Cpu> g_cpu;
+
 Cpu& cpu() {
-  static Cpu* const instance = [] {
+  return g_cpu.get([] {
     CachingAllocator::Options options;
     options.cache = cpu_caching();
     RawMemory* raw = options.cache ? static_cast<RawMemory*>(new MappedMemory) : new HeapMemory;
@@ -184,13 +183,12 @@ Cpu& cpu() {
     small_reserved_bytes();
     pthread_atfork(before_fork, after_fork, after_fork);
     return c;
-  }();
-  return *instance;
+  });
 }
 
 // Null when this thread cannot have lists: it is at its end, or caching is off.
 TRT_NOINLINE Front* make_front() noexcept {
-  if (t_front_ended || !cpu_caching()) return nullptr;
+  if (t_front_ended || !cpu().allocator.caching()) return nullptr;
   Fronts& fronts = cpu().fronts;
   if (!fronts.has_key) return nullptr;
   auto* const f = new (std::nothrow) Front;
@@ -251,7 +249,7 @@ void* cpu_allocate_large(size_t bytes) {
       add(f->hits, 1);
       return node;
     }
-    if (cpu_caching()) bytes = class_bytes(class_of(bytes));  // the block may end up in a list
+    if (cpu().allocator.caching()) bytes = class_bytes(class_of(bytes));  // the block may end up in a list
   }
   return allocate_block(bytes);
 }

@@ -1,8 +1,12 @@
 #include "dispatch/operator.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <map>
 #include <mutex>
+
+#include "base/lazy.h"
 
 namespace trt {
 
@@ -15,8 +19,12 @@ struct Registry {
   std::atomic<BoxedKernel*> fallback[kNumKeys] = {};
 };
 Registry& registry() {
-  static Registry* r = new Registry;
-  return *r;
+  static constinit Lazy<Registry> r;
+  return r.get([] {
+    // A child process must find the lock free, whichever thread held it when it was forked.
+    pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); }, [] { registry().mutex.unlock(); });
+    return new Registry;
+  });
 }
 
 constexpr const char* kKeyNames[kNumKeys] = {"CPU",      "CUDA",     "Meta",          "PrivateUse1", "PrivateUse2", "PrivateUse3", nullptr, nullptr,
