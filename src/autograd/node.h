@@ -70,6 +70,7 @@ class Node : public RefCounted<Node> {
   // Lets go of what was saved for backward.
   virtual void release_saved() {}
   static void destroy(Node* self);
+  static constexpr bool kWeakReferences = true;  // a leaf's to its AccumulateGrad
   static void* operator new(size_t bytes);
   static void operator delete(void* p, size_t bytes);
 

@@ -1,7 +1,8 @@
 // intrusive_ptr<T>: an owning pointer to an object that carries its own count. T derives from RefCounted<T>.
 //
 // RefCounted starts at one reference: make_intrusive and intrusive_ptr::adopt take it over. `static void destroy(T*)` of T is
-// called when the last reference goes; by default it deletes.
+// called when the last reference goes; by default it deletes. A T to which there are weak references (try_retain) has a member
+// `static constexpr bool kWeakReferences = true`.
 #pragma once
 
 #include <atomic>
@@ -18,13 +19,16 @@ class RefCounted {
  public:
   void retain() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
   void release() const noexcept {
-    // A count of one means that nobody else can retain it concurrently, so the atomic decrement can be skipped.
-    if (refs_.load(std::memory_order_acquire) == 1 || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    constexpr bool kHasWeak = requires { T::kWeakReferences; };
+    // A count of one means that nobody else can retain it concurrently, so the atomic decrement can be skipped; but not where
+    // try_retain() may be asked at the same time, which has to see the zero.
+    if ((!kHasWeak && refs_.load(std::memory_order_acquire) == 1) || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1)
       T::destroy(const_cast<T*>(static_cast<const T*>(this)));
   }
   uint32_t use_count() const noexcept { return refs_.load(std::memory_order_acquire); }
   // For weak references kept under a lock of their own: takes a reference unless the count is already zero.
   bool try_retain() const noexcept {
+    static_assert(T::kWeakReferences);
     uint32_t n = refs_.load(std::memory_order_relaxed);
     while (n != 0)
       if (refs_.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel)) return true;
