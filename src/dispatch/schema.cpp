@@ -149,9 +149,10 @@ class Parser {
       std::vector<double> floats;
       if (!accept(']')) {
         do {
-          const double d = number();
-          floats.push_back(d);
-          ints.push_back(static_cast<int64_t>(d));
+          const Number n = number();
+          if (t.kind != Kind::Float && !n.integral) fail("an integer");
+          floats.push_back(n.real);
+          ints.push_back(n.integer);
         } while (accept(','));
         expect(']');
       }
@@ -178,26 +179,35 @@ class Parser {
       if (t.kind == Kind::ScalarType && d != DType::Undefined) return Value(d);
       fail("a literal");
     }
-    const size_t begin = at_;
-    const double d = number();
-    const bool integral = text_.substr(begin, at_ - begin).find_first_of(".einf") == std::string_view::npos;
+    const Number n = number();
     if (t.is_list) {
-      if (t.kind == Kind::Float) return Value(std::vector<double>(static_cast<size_t>(std::max(t.list_size, 1)), d));
-      return Value(std::vector<int64_t>(static_cast<size_t>(std::max(t.list_size, 1)), static_cast<int64_t>(d)));
+      const size_t count = static_cast<size_t>(std::max(t.list_size, 1));
+      if (t.kind == Kind::Float) return Value(std::vector<double>(count, n.real));
+      if (!n.integral) fail("an integer");
+      return Value(std::vector<int64_t>(count, n.integer));
     }
-    if (t.kind == Kind::Scalar) return integral ? Value(Scalar(static_cast<int64_t>(d))) : Value(Scalar(d));
-    if (t.kind == Kind::Float) return Value(d);
-    if (!integral) fail("an integer");
-    return Value(static_cast<int64_t>(d));
+    if (t.kind == Kind::Scalar) return n.integral ? Value(Scalar(n.integer)) : Value(Scalar(n.real));
+    if (t.kind == Kind::Float) return Value(n.real);
+    if (!n.integral) fail("an integer");
+    return Value(n.integer);
   }
 
-  double number() {
+  // Integers exactly: the largest int64 is a common default, and no double.
+  struct Number {
+    double real;
+    int64_t integer;
+    bool integral;
+  };
+  Number number() {
     space();
-    double v = 0;
-    auto r = std::from_chars(text_.data() + at_, text_.data() + text_.size(), v);
-    if (r.ec != std::errc()) fail("a literal");
-    at_ = static_cast<size_t>(r.ptr - text_.data());
-    return v;
+    const char *begin = text_.data() + at_, *end = text_.data() + text_.size();
+    Number n{0, 0, false};
+    const auto real = std::from_chars(begin, end, n.real);
+    if (real.ec != std::errc()) fail("a literal");
+    const auto integer = std::from_chars(begin, end, n.integer);
+    n.integral = integer.ec == std::errc() && integer.ptr == real.ptr;
+    at_ = static_cast<size_t>(real.ptr - text_.data());
+    return n;
   }
 
   std::string_view text_;
