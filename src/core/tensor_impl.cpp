@@ -1,5 +1,6 @@
 #include "core/tensor_impl.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -45,7 +46,7 @@ bool strides_are_contiguous(IntArrayRef sizes, IntArrayRef strides) {
   for (size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] == 0) return true;
     if (sizes[i] != 1) {
-      if (strides[i] != step) return false;
+      if (strides[i] != step) return std::find(sizes.begin(), sizes.begin() + i, 0) != sizes.begin() + i;
       step *= sizes[i];
     }
   }

@@ -88,20 +88,6 @@ DimVector common_shape(const PointwiseOp& op, ArrayRef<PointwiseInput> in) {
   return shape;
 }
 
-bool dense(const Tensor& t) {
-  // Non-overlapping and without holes: the strides, sorted, are the products of the sizes before.
-  SmallVector<int, 8> order;
-  for (int d = 0; d < t.dim(); ++d)
-    if (t.sizes()[static_cast<size_t>(d)] != 1) order.push_back(d);
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return t.strides()[static_cast<size_t>(a)] < t.strides()[static_cast<size_t>(b)]; });
-  int64_t step = 1;
-  for (int d : order) {
-    if (t.strides()[static_cast<size_t>(d)] != step) return false;
-    step *= t.sizes()[static_cast<size_t>(d)];
-  }
-  return true;
-}
-
 // A result that keeps the memory order of its inputs when they agree on one.
 Tensor allocate_result(ArrayRef<PointwiseInput> in, IntArrayRef shape, DType dtype, Device device) {
   const Tensor* model = nullptr;
@@ -110,7 +96,7 @@ Tensor allocate_result(ArrayRef<PointwiseInput> in, IntArrayRef shape, DType dty
     if (!(i.tensor->sizes() == shape) || (model && !(model->strides() == i.tensor->strides()))) return empty_tensor(shape, dtype, device);
     model = i.tensor;
   }
-  if (!model || model->is_contiguous() || model->numel() == 0 || !dense(*model)) return empty_tensor(shape, dtype, device);
+  if (!model || model->is_contiguous() || model->numel() == 0 || !is_dense(*model)) return empty_tensor(shape, dtype, device);
   return empty_strided_tensor(shape, model->strides(), dtype, device);
 }
 

@@ -1,6 +1,6 @@
 #include "iter/tensor_iterator.h"
 
-#include <numeric>
+#include <algorithm>
 
 namespace trt {
 
@@ -114,10 +114,41 @@ bool may_overlap(const Tensor& a, const Tensor& b) {
   return static_cast<char*>(a.data()) < last(b) && static_cast<char*>(b.data()) < last(a);
 }
 
+bool is_dense(const Tensor& t) {
+  if (t.is_contiguous()) return true;
+  // The strides, sorted, are the products of the sizes before.
+  SmallVector<int, 8> order;
+  for (int d = 0; d < t.dim(); ++d)
+    if (t.sizes()[static_cast<size_t>(d)] != 1) order.push_back(d);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return t.strides()[static_cast<size_t>(a)] < t.strides()[static_cast<size_t>(b)]; });
+  int64_t step = 1;
+  for (int d : order) {
+    if (t.strides()[static_cast<size_t>(d)] != step) return false;
+    step *= t.sizes()[static_cast<size_t>(d)];
+  }
+  return true;
+}
+
+Tensor empty_in_order_of(const Tensor& t, DType dtype, Device device) {
+  if (t.is_contiguous() || t.numel() == 0 || !is_dense(t)) return empty_tensor(t.sizes(), dtype, device);
+  return empty_strided_tensor(t.sizes(), t.strides(), dtype, device);
+}
+
 void check_no_partial_overlap(const Tensor& out, const Tensor& in, const char* op) {
   if (out.is_same(in) || !may_overlap(out, in) || same_view(out, in)) return;
-  // Two dense, interleaved views (even and odd columns) do not meet; only contiguous ranges are certain to.
-  TRT_CHECK(!(out.is_contiguous() || in.is_contiguous()), op, ": output ", out, " and input ", in,
+  // Ranges that meet say little about strided tensors (even and odd columns). An element inside of the range of a dense tensor is
+  // certain to be shared.
+  const auto shared = [](const Tensor& dense, const Tensor& other) {
+    if (!is_dense(dense)) return false;
+    const char* const begin = static_cast<char*>(dense.data());
+    const char* const end = begin + dense.numel() * static_cast<int64_t>(dense.itemsize());
+    const char* const first = static_cast<char*>(other.data());
+    const char* last = first;
+    for (size_t d = 0; d < other.sizes().size(); ++d) last += (other.sizes()[d] - 1) * other.strides()[d] * static_cast<int64_t>(other.itemsize());
+    const auto inside = [&](const char* p) { return p < end && p + other.itemsize() > begin; };
+    return inside(first) || inside(last);
+  };
+  TRT_CHECK(!(shared(out, in) || shared(in, out)), op, ": output ", out, " and input ", in,
             " share part of their memory; clone one of them");
 }
 

@@ -91,5 +91,9 @@ void check_no_partial_overlap(const Tensor& out, const Tensor& in, const char* o
 // True unless it is sure that no byte is shared.
 bool may_overlap(const Tensor& a, const Tensor& b);
 bool same_view(const Tensor& a, const Tensor& b);
+// True when the elements fill one piece of memory without holes, each in a place of its own, in whatever order.
+bool is_dense(const Tensor& t);
+// Uninitialized, in the order in memory of `t` when that is dense, else contiguous: what clone() and to() return.
+Tensor empty_in_order_of(const Tensor& t, DType dtype, Device device);
 
 }  // namespace trt

@@ -104,23 +104,7 @@ Tensor eye(int64_t n, std::optional<int64_t> m, std::optional<DType> dtype, std:
 }
 
 Tensor clone(const Tensor& self) {
-  Tensor out;
-  if (!self.is_contiguous() && self.numel() > 0) {
-    // A permuted but dense tensor keeps its order; anything else becomes contiguous.
-    DimVector order(self.sizes().size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-    const auto strides = self.strides();
-    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return strides[static_cast<size_t>(a)] < strides[static_cast<size_t>(b)]; });
-    int64_t step = 1;
-    bool dense = true;
-    for (int64_t d : order) {
-      const int64_t size = self.sizes()[static_cast<size_t>(d)];
-      if (size != 1 && strides[static_cast<size_t>(d)] != step) dense = false;
-      step *= size;
-    }
-    if (dense) out = empty_strided_tensor(self.sizes(), strides, self.dtype(), self.device());
-  }
-  if (!out.defined()) out = empty_like_tensor(self);
+  Tensor out = empty_in_order_of(self, self.dtype(), self.device());
   if (!self.is_meta()) copy_tensor(out, self);
   return out;
 }
@@ -146,7 +130,7 @@ Tensor& zero_(Tensor& self) { return fill_(self, 0); }
 
 Tensor to_copy(const Tensor& self, DType dtype, Device device) {
   TRT_CHECK_CODE(device == self.device() || device.is_meta(), Code::kNotSupported, "to: no copy from ", self.device(), " to ", device);
-  Tensor out = empty_tensor(self.sizes(), dtype, device);
+  Tensor out = empty_in_order_of(self, dtype, device);
   if (!out.is_meta()) copy_tensor(out, self);
   return out;
 }
@@ -180,7 +164,7 @@ Tensor& fill_(Tensor& self, const Scalar&) {
 Tensor& zero_(Tensor& self) { return fill_(self, 0); }
 Tensor to_copy(const Tensor& self, DType dtype, Device device) {
   TRT_CHECK_CODE(device.is_meta(), Code::kNotSupported, "to: a meta tensor has no data to copy to ", device);
-  return empty_tensor(self.sizes(), dtype, device);
+  return empty_in_order_of(self, dtype, device);
 }
 
 }  // namespace meta

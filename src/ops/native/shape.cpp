@@ -11,6 +11,12 @@ namespace {
 DimVector dims_of(IntArrayRef r) { return DimVector(r.data(), r.size()); }
 size_t at(int64_t d) { return static_cast<size_t>(d); }
 
+// The stride of every step-th position. A step that overflows leaves one position at most, where the stride says nothing.
+int64_t stepped(int64_t stride, int64_t step) {
+  int64_t r;
+  return __builtin_mul_overflow(stride, step, &r) ? stride : r;
+}
+
 // Replaces a -1 by what makes the number of elements right.
 DimVector infer_size(IntArrayRef shape, int64_t numel, const char* op) {
   DimVector out = dims_of(shape);
@@ -115,11 +121,12 @@ Tensor expand(const Tensor& self, IntArrayRef size) {
   const size_t n = size.size(), own = self.sizes().size();
   TRT_CHECK(n >= own, "expand: shape ", size, " has fewer dimensions than the tensor's ", self.sizes());
   DimVector sizes(n), strides(n);
-  for (size_t i = 0; i < n; ++i) {
+  for (size_t i = n; i-- > 0;) {
     if (i < n - own) {
       TRT_CHECK(size[i] >= 0, "expand: the new leading dimension ", i, " needs a size, got ", size);
       sizes[i] = size[i];
-      strides[i] = 0;
+      // A new dimension of size 1 is not repeated; it continues the strides.
+      strides[i] = size[i] == 1 && own > 0 ? sizes[i + 1] * strides[i + 1] : 0;
       continue;
     }
     const size_t k = i - (n - own);
@@ -142,7 +149,7 @@ Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std:
   DimVector sizes = dims_of(self.sizes()), strides = dims_of(self.strides());
   const int64_t offset = self.storage_offset() + from * strides[at(d)];
   sizes[at(d)] = (to - from) / step + ((to - from) % step != 0);
-  if (sizes[at(d)] > 1) strides[at(d)] *= step;
+  strides[at(d)] = stepped(strides[at(d)], step);
   return alias_tensor(self, sizes, strides, self.numel() == 0 || from == n ? self.storage_offset() : offset);
 }
 
@@ -196,7 +203,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   const int64_t stride = self.dim() == 0 ? 1 : strides[at(d)];
   if (self.dim() > 0) {
     sizes[at(d)] = (n - size) / step + 1;
-    if (sizes[at(d)] > 1) strides[at(d)] = stride * step;
+    strides[at(d)] = stepped(stride, step);
   }
   sizes.push_back(size);
   strides.push_back(stride);
