@@ -271,7 +271,7 @@ inline Tensor clamp(const Tensor& self, std::optional<Scalar> min = std::nullopt
   check(trt_clamp(self.get(), min ? &min_c : nullptr, max ? &max_c : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
-inline Tensor clamp(const Tensor& self, const Tensor& min = {}, const Tensor& max = {}) {
+inline Tensor clamp(const Tensor& self, const Tensor& min, const Tensor& max = {}) {
   trt_tensor* out_c{};
   check(trt_clamp_tensor(self.get(), min.get(), max.get(), &out_c));
   return Tensor::adopt(out_c);
@@ -282,7 +282,7 @@ inline Tensor& clamp_(Tensor& self, std::optional<Scalar> min = std::nullopt, st
   check(trt_clamp_(self.get(), min ? &min_c : nullptr, max ? &max_c : nullptr));
   return self;
 }
-inline Tensor& clamp_(Tensor& self, const Tensor& min = {}, const Tensor& max = {}) {
+inline Tensor& clamp_(Tensor& self, const Tensor& min, const Tensor& max = {}) {
   check(trt_clamp_tensor_(self.get(), min.get(), max.get()));
   return self;
 }
@@ -293,7 +293,7 @@ inline Tensor clip(const Tensor& self, std::optional<Scalar> min = std::nullopt,
   check(trt_clip(self.get(), min ? &min_c : nullptr, max ? &max_c : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
-inline Tensor clip(const Tensor& self, const Tensor& min = {}, const Tensor& max = {}) {
+inline Tensor clip(const Tensor& self, const Tensor& min, const Tensor& max = {}) {
   trt_tensor* out_c{};
   check(trt_clip_tensor(self.get(), min.get(), max.get(), &out_c));
   return Tensor::adopt(out_c);
@@ -1330,7 +1330,7 @@ inline Tensor& conv2d_out(const Tensor& input, const Tensor& weight, const Tenso
   check(trt_conv2d_out(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.get()));
   return out;
 }
-inline Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, const std::vector<std::int64_t>& stride = std::vector<std::int64_t>{1, 1}, const std::string& padding = "valid", const std::vector<std::int64_t>& dilation = std::vector<std::int64_t>{1, 1}, std::int64_t groups = 1) {
+inline Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, const std::vector<std::int64_t>& stride, const std::string& padding, const std::vector<std::int64_t>& dilation = std::vector<std::int64_t>{1, 1}, std::int64_t groups = 1) {
   trt_tensor* out_c{};
   check(trt_conv2d_padding(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, &out_c));
   return Tensor::adopt(out_c);
@@ -1340,7 +1340,7 @@ inline Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bi
   check(trt_conv1d(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, &out_c));
   return Tensor::adopt(out_c);
 }
-inline Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, const std::vector<std::int64_t>& stride = std::vector<std::int64_t>{1}, const std::string& padding = "valid", const std::vector<std::int64_t>& dilation = std::vector<std::int64_t>{1}, std::int64_t groups = 1) {
+inline Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, const std::vector<std::int64_t>& stride, const std::string& padding, const std::vector<std::int64_t>& dilation = std::vector<std::int64_t>{1}, std::int64_t groups = 1) {
   trt_tensor* out_c{};
   check(trt_conv1d_padding(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, &out_c));
   return Tensor::adopt(out_c);

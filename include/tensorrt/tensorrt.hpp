@@ -23,16 +23,20 @@
 
 namespace trt {
 
-/** A failed call: code and message of its trt_status. */
+/** A failed call: code, message and operator of its trt_status. */
 class Error : public std::exception {
  public:
-  explicit Error(trt_status* status) : code_(trt_status_code(status)), message_(trt_status_message(status)) { trt_status_release(status); }
+  explicit Error(trt_status* status) : code_(trt_status_code(status)), message_(trt_status_message(status)), op_(trt_status_op(status)) {
+    trt_status_release(status);
+  }
   trt_code code() const noexcept { return code_; }
   const char* what() const noexcept override { return message_.c_str(); }
+  /** The operator or function that failed; "" when none applies. */
+  const std::string& op() const noexcept { return op_; }
 
  private:
   trt_code code_;
-  std::string message_;
+  std::string message_, op_;
 };
 
 /** Throws unless `status` is NULL; takes ownership of it. */
@@ -81,7 +85,9 @@ class Device {
 /** A number whose kind (bool, integer, floating) takes part in type promotion. */
 class Scalar {
  public:
-  Scalar(bool v) : scalar_(trt_scalar_bool(v)) {}
+  // A template, because a pointer would convert to bool.
+  template <typename T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
+  Scalar(T v) : scalar_(trt_scalar_bool(v)) {}
   template <typename T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
   Scalar(T v) : scalar_(trt_scalar_int(static_cast<std::int64_t>(v))) {}
   template <typename T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
@@ -298,6 +304,18 @@ inline Tensor operator-(const Tensor& a, Scalar b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, Scalar b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, Scalar b) { return div(a, b); }
 inline Tensor operator-(const Tensor& a) { return neg(a); }
+inline Tensor operator+(Scalar a, const Tensor& b) { return add(b, a); }
+inline Tensor operator-(Scalar a, const Tensor& b) { return rsub(b, a); }
+inline Tensor operator*(Scalar a, const Tensor& b) { return mul(b, a); }
+inline Tensor operator/(Scalar a, const Tensor& b) { return mul(reciprocal(b), a); }
+inline Tensor& operator+=(Tensor& a, const Tensor& b) { return add_(a, b); }
+inline Tensor& operator-=(Tensor& a, const Tensor& b) { return sub_(a, b); }
+inline Tensor& operator*=(Tensor& a, const Tensor& b) { return mul_(a, b); }
+inline Tensor& operator/=(Tensor& a, const Tensor& b) { return div_(a, b); }
+inline Tensor& operator+=(Tensor& a, Scalar b) { return add_(a, b); }
+inline Tensor& operator-=(Tensor& a, Scalar b) { return sub_(a, b); }
+inline Tensor& operator*=(Tensor& a, Scalar b) { return mul_(a, b); }
+inline Tensor& operator/=(Tensor& a, Scalar b) { return div_(a, b); }
 
 }  // namespace trt
 

@@ -78,9 +78,27 @@ def _arguments(s):
     return pre, args
 
 
-def _function(v):
+def _required(v):
+    """How many arguments a call must give at least."""
+    if v.kind == "out":
+        return len(v.schema.args)
+    return max((i + 1 for i, a in enumerate(v.schema.args) if a.default is None), default=0)
+
+
+def _required_beside(v, earlier):
+    """The same where earlier overloads would take the call, too: the argument that tells them apart, and those before it, lose their defaults."""
+    own, required = [_type(a.type) for a in v.schema.args], _required(v)
+    for e in earlier:
+        other = [_type(a.type) for a in e.schema.args]
+        same = next((i for i, (a, b) in enumerate(zip(own, other)) if a != b), min(len(own), len(other)))
+        if max(required, _required(e)) <= same < len(own):
+            required = same + 1
+    return required
+
+
+def _function(v, required):
     s = v.schema
-    params = ", ".join(f"{_type(a.type)} {_c_name(a.name)}{_default(a) if v.kind != 'out' else ''}" for a in s.args)
+    params = ", ".join(f"{_type(a.type)} {_c_name(a.name)}{_default(a) if i >= required else ''}" for i, a in enumerate(s.args))
     pre, args = _arguments(s)
     name = v.cpp_name
     outs = c_outputs(v)
@@ -114,11 +132,14 @@ def header(groups):
 namespace trt {
 
 """]
+    overloads = {}
     for ops in groups.values():
         for op in ops:
             if op.hidden or "internal" in op.tags:
                 continue
             for v in variants(op):
-                out.append(_function(v))
+                earlier = overloads.setdefault(v.cpp_name, [])
+                out.append(_function(v, _required_beside(v, earlier)))
+                earlier.append(v)
     out.append("\n}  // namespace trt\n\n#endif\n")
     return "".join(out)
