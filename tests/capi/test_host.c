@@ -122,19 +122,49 @@ static void case_fork_before_use(void) {
   work();
 }
 
+static trt_data_loader* loader_over(const trt_tensor* samples, int workers) {
+  trt_dataset* dataset;
+  trt_data_loader* loader;
+  OK(trt_dataset_from_tensors(&samples, 1, &dataset));
+  trt_data_loader_options o;
+  trt_data_loader_options_init(&o);
+  o.num_workers = workers;
+  o.batch_size = 10;
+  OK(trt_data_loader_create(dataset, &o, &loader));
+  trt_dataset_release(dataset);
+  return loader;
+}
+static trt_code next_batch(trt_data_loader* loader) {
+  trt_tensor_list* batch = NULL;
+  bool more = false;
+  trt_status* s = trt_data_loader_next(loader, &batch, &more);
+  const trt_code code = trt_status_code(s);
+  trt_status_release(s);
+  trt_tensor_list_release(batch);
+  return code;
+}
+
 static void case_fork_after_use(void) {
   OK(trt_set_num_threads(4));
   work();
   trt_tensor* kept = filled(300, 300, 1);
+  trt_data_loader *inline_loader = loader_over(kept, 0), *threaded = loader_over(kept, 2);
+  REQUIRE(next_batch(inline_loader) == TRT_OK && next_batch(threaded) == TRT_OK);
   for (int i = 0; i < 4; ++i) {
     const pid_t pid = fork();
     if (pid == 0) {
       guard_child();
       REQUIRE(sum_of(kept) == 90000);
       work();
+      REQUIRE(next_batch(inline_loader) == TRT_OK);
+      REQUIRE(next_batch(threaded) == TRT_FAILED_PRECONDITION); /* its threads stayed behind, and it says so */
+      trt_data_loader_release(threaded);
       if (!TSAN) { /* which forbids threads in such a child */
         OK(trt_set_num_threads(3));
         work();
+        trt_data_loader* own = loader_over(kept, 2);
+        REQUIRE(next_batch(own) == TRT_OK);
+        trt_data_loader_release(own);
         const pid_t grandchild = fork();
         if (grandchild == 0) {
           work();
@@ -149,7 +179,10 @@ static void case_fork_after_use(void) {
     }
     work();
     join_child(pid);
+    REQUIRE(next_batch(threaded) == TRT_OK);
   }
+  trt_data_loader_release(inline_loader);
+  trt_data_loader_release(threaded);
   trt_tensor_release(kept);
 }
 
@@ -166,7 +199,7 @@ static void* compute_until_stopped(void* arg) {
     trt_memory_stats_init(&stats);
     OK(trt_memory_get_stats((trt_device){TRT_CPU, 0}, &stats));
     char* text;
-    OK(trt_op_schema("add.Tensor", &text));
+    OK(trt_op_schema("add", &text));
     trt_string_release(text);
     trt_tensor* all[] = {r, s, m, p};
     for (size_t i = 0; i < 4; ++i) trt_tensor_release(all[i]);
@@ -189,7 +222,7 @@ static void case_fork_while_busy(void) {
       trt_tensor *m = filled(20, 20, 1), *p;
       OK(trt_matmul(m, m, &p));
       char* text;
-      OK(trt_op_schema("add.Tensor", &text));
+      OK(trt_op_schema("add", &text));
       OK(trt_manual_seed(3));
       OK(trt_set_log_callback(NULL, NULL, NULL));
       trt_memory_stats stats;
@@ -310,6 +343,29 @@ static void case_exit_while_computing_atexit(void) {
   OK(trt_set_num_threads(3));
   start_detached();
 }
+/* The end of a process may take long, in finalizers of other libraries or, as here, while the last of a stream's buffer waits for a slow reader. */
+static void case_exit_slowly_while_computing(void) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[1]);
+    pause_ms(400);
+    char drain[4096];
+    while (read(ends[0], drain, sizeof drain) > 0) {
+    }
+    _exit(0);
+  }
+  static const char block[4096];
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  while (write(ends[1], block, sizeof block) > 0) {
+  }
+  fcntl(ends[1], F_SETFL, 0);
+  FILE* stream = fdopen(ends[1], "w");
+  REQUIRE(pid > 0 && stream && fwrite(block, 1, 2000, stream) == 2000);
+  OK(trt_set_num_threads(3));
+  start_detached();
+}
 static void* exits(void* arg) {
   (void)arg;
   pause_ms(30);
@@ -324,6 +380,7 @@ static void case_exit_in_thread(void) {
 static void* works_after_main(void* arg) {
   pause_ms(20);
   work();
+  exit(0); /* the pool's threads would keep the process alive, as any library's do */
   return arg;
 }
 static void case_main_thread_ends_first(void) {
@@ -612,6 +669,7 @@ static const struct named_case kCases[] = {
     {"exit_atexit_last", case_exit_atexit_last, 1},
     {"exit_while_computing", case_exit_while_computing, 10},
     {"exit_while_computing_atexit", case_exit_while_computing_atexit, 5},
+    {"exit_slowly_while_computing", case_exit_slowly_while_computing, 2},
     {"exit_in_thread", case_exit_in_thread, 5},
     {"main_thread_ends_first", case_main_thread_ends_first, 1},
     {"process_state", case_process_state, 1},
