@@ -170,7 +170,7 @@ void weak_references(void**) {
     Weak weak;
     Target object(&weak);
     weak.object = &object;
-    std::atomic<bool> locked{false};
+    std::atomic<bool> locked{false}, destroyed_while_held{false};
     std::thread other([&] {
       bool taken = false;
       {
@@ -180,12 +180,16 @@ void weak_references(void**) {
         std::this_thread::sleep_for(std::chrono::milliseconds(run % 3));
         taken = weak.object && weak.object->try_retain();
       }
-      if (taken) object.release();
+      if (!taken) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      destroyed_while_held = object.destroyed.load() != 0;
+      object.release();
     });
     while (!locked) std::this_thread::yield();
     object.release();
     other.join();
     assert_int_equal(object.destroyed.load(), 1);
+    assert_false(destroyed_while_held);
   }
 }
 
