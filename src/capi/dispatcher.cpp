@@ -25,10 +25,8 @@ Value to_value(const trt_value& v, const char* op, size_t index) {
     case TRT_VALUE_DEVICE: return Value(to_device(v.v.device));
     case TRT_VALUE_GENERATOR: return Value(intrusive_ptr<GeneratorImpl>(generator(v.v.generator)));
     case TRT_VALUE_TENSOR_LIST: {
-      TRT_CHECK(v.v.tensors || v.count == 0, op, ": argument ", index, " is a NULL list of ", v.count);
-      std::vector<Tensor> list;
-      for (size_t i = 0; i < v.count; ++i) list.push_back(Tensor(intrusive_ptr<TensorImpl>(impl(v.v.tensors[i]))));
-      return Value(std::move(list));
+      const TensorListArg list(v.v.tensors, v.count, "tensors", true);
+      return Value(TensorList(list).vec());
     }
     case TRT_VALUE_INT_LIST: return Value(int_list(v.v.ints, v.count, "ints").vec());
     case TRT_VALUE_DOUBLE_LIST: return Value(float_list(v.v.doubles, v.count, "doubles").vec());

@@ -398,30 +398,35 @@ Tensor pointwise(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Sc
   return out;
 }
 
-void resize_output(Tensor& out, IntArrayRef sizes, const char* op) {
-  if (out.sizes() == sizes) return;
-  // As PyTorch: an empty out tensor takes any shape; one with elements is replaced by fresh memory of the right shape, unless
-  // the memory is the host's.
+void check_output(const Tensor& out, IntArrayRef sizes, DType dtype, Device device, const char* op) {
+  TRT_CHECK(out.device() == device, op, ": the result is on ", device, ", the output on ", out.device());
+  TRT_CHECK(can_cast(dtype, out.dtype()), op, ": a result of dtype ", dtype, " cannot be written into a tensor of dtype ", out.dtype());
+  if (out.sizes() == sizes) return check_no_internal_overlap(out, op);
+  // As PyTorch: an out tensor of another shape gets fresh memory, unless others see its memory or it is the host's.
   TRT_CHECK(!out.impl()->storage()->is_host_memory() && !(out.impl()->autograd() && out.impl()->autograd()->is_view), op, ": out tensor of shape ",
             out.sizes(), " cannot be resized to ", sizes, ": it is a view or the host's memory");
-  const int64_t n = checked_numel(sizes, out.dtype());
-  auto storage = StorageImpl::allocate(static_cast<size_t>(n) * out.itemsize(), out.device());
-  out.impl()->set_storage(std::move(storage), out.dtype(), sizes, contiguous_strides(sizes), 0);
+}
+
+void replace_output(Tensor& out, const Tensor& fresh) {
+  TRT_INTERNAL(out.dtype() == fresh.dtype());
+  out.impl()->set_storage(fresh.impl()->storage(), fresh.dtype(), fresh.sizes(), fresh.strides(), fresh.storage_offset());
 }
 
 void pointwise_into(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar> scalars, Tensor& out, bool resize) {
   const Types types = infer_types(op, in, scalars);
   const Device device = common_device(op, in);
   const DimVector shape = common_shape(op, in);
-  TRT_CHECK(can_cast(types.result, out.dtype()), op.name, ": a result of dtype ", types.result, " cannot be written into a tensor of dtype ", out.dtype());
-  TRT_CHECK(out.device() == device || (out.device().is_cpu() && device.is_cpu()), op.name, ": the output is on ", out.device(), ", the arguments on ", device);
-  if (resize) resize_output(out, shape, op.name);
-  else
-    TRT_CHECK(out.sizes() == IntArrayRef(shape), op.name, ": the output of shape ", out.sizes(), " does not have the broadcast shape ", IntArrayRef(shape));
-  check_no_internal_overlap(out, op.name);
-  for (const auto& i : in)
-    if (i.tensor) check_no_partial_overlap(out, *i.tensor, op.name);
-  if (!device.is_meta()) compute(op, in, scalars, types.common, out);
+  check_output(out, shape, types.result, device, op.name);
+  if (!(out.sizes() == IntArrayRef(shape))) {
+    TRT_CHECK(resize, op.name, ": the output of shape ", out.sizes(), " does not have the broadcast shape ", IntArrayRef(shape));
+    Tensor fresh = empty_tensor(shape, out.dtype(), out.device());
+    if (!device.is_meta()) compute(op, in, scalars, types.common, fresh);
+    replace_output(out, fresh);
+  } else {
+    for (const auto& i : in)
+      if (i.tensor) check_no_partial_overlap(out, *i.tensor, op.name);
+    if (!device.is_meta()) compute(op, in, scalars, types.common, out);
+  }
   out.impl()->storage()->bump_version();
 }
 

@@ -59,7 +59,13 @@ Tensor pointwise(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Sc
 // resized, as PyTorch does). Raises the version of out.
 void pointwise_into(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar> scalars, Tensor& out, bool resize);
 
-// Gives an out tensor the wanted shape: unchanged if it has it, resized if it may be, else kInvalidArgument.
-void resize_output(Tensor& out, IntArrayRef sizes, const char* op);
+// Throws unless a result of these sizes, dtype and device may be stored in `out`, which is replaced where its shape differs (a view, and the
+// host's memory, cannot be). Changes nothing.
+void check_output(const Tensor& out, IntArrayRef sizes, DType dtype, Device device, const char* op);
+inline void check_output(const Tensor& out, const Tensor& result, const char* op) {
+  check_output(out, result.sizes(), result.dtype(), result.device(), op);
+}
+// `out` takes over the memory and shape of `fresh`, which has its dtype.
+void replace_output(Tensor& out, const Tensor& fresh);
 
 }  // namespace trt

@@ -27,27 +27,37 @@ void store_inplace(Tensor& self, const Tensor& result, const char* op) {
 }
 
 void store_out(Tensor& out, const Tensor& result, const char* op) {
-  TRT_CHECK(can_cast(result.dtype(), out.dtype()), op, ": a result of dtype ", result.dtype(), " cannot be written into an out tensor of dtype ", out.dtype());
-  TRT_CHECK(out.device() == result.device(), op, ": the result is on ", result.device(), ", the out tensor on ", out.device());
-  resize_output(out, result.sizes(), op);
-  check_no_internal_overlap(out, op);
-  copy_values(out, result);
+  check_output(out, result.sizes(), result.dtype(), result.device(), op);
+  write_output(out, result);
+}
+
+void write_output(Tensor& out, const Tensor& result) {
+  if (out.sizes() == result.sizes()) {
+    copy_values(out, result);
+  } else {
+    Tensor fresh = empty_tensor(result.sizes(), out.dtype(), out.device());
+    copy_values(fresh, result);
+    replace_output(out, fresh);
+  }
   out.impl()->storage()->bump_version();
 }
 
 OutWriter::OutWriter(const TensorSpec& spec, Tensor& out, std::initializer_list<const Tensor*> inputs, const char* op) : out_(out) {
-  TRT_CHECK(out.device() == spec.device, op, ": the result is on ", spec.device, ", the out tensor on ", out.device());
-  TRT_CHECK(can_cast(spec.dtype, out.dtype()), op, ": a result of dtype ", spec.dtype, " cannot be written into an out tensor of dtype ", out.dtype());
-  resize_output(out, spec.sizes, op);
-  check_no_internal_overlap(out, op);
-  bool direct = out.is_contiguous() && out.dtype() == spec.dtype;
+  check_output(out, spec.sizes, spec.dtype, spec.device, op);
+  bool direct = out.sizes() == IntArrayRef(spec.sizes) && out.is_contiguous() && out.dtype() == spec.dtype;
   for (const Tensor* t : inputs) direct &= !t->defined() || !may_overlap(out, *t);
   if (!direct) temporary_ = spec.allocate();
 }
 
 void OutWriter::finish() {
-  if (temporary_.defined()) copy_values(out_, temporary_);
-  out_.impl()->storage()->bump_version();
+  if (!temporary_.defined()) {
+    out_.impl()->storage()->bump_version();
+  } else if (!(out_.sizes() == temporary_.sizes()) && out_.dtype() == temporary_.dtype()) {
+    replace_output(out_, temporary_);
+    out_.impl()->storage()->bump_version();
+  } else {
+    write_output(out_, temporary_);
+  }
 }
 
 }  // namespace trt

@@ -32,9 +32,13 @@ void check_inplace_result(const Tensor& self, const TensorSpec& spec, const char
 // Stores a computed result into self or out and raises the version.
 void store_inplace(Tensor& self, const Tensor& result, const char* op);
 void store_out(Tensor& out, const Tensor& result, const char* op);
+// The second half of store_out, after check_output of every output of the operator passed.
+void write_output(Tensor& out, const Tensor& result);
 
 // An output tensor as a kernel may write it: `out` itself when it is contiguous, of the right dtype and apart from the inputs,
 // else a temporary that finish() copies back.
+//
+// The constructors of all outputs check before anything changes, and a kernel that fails leaves an output of another shape as it was.
 class OutWriter {
  public:
   OutWriter(const TensorSpec& spec, Tensor& out, std::initializer_list<const Tensor*> inputs, const char* op);

@@ -177,7 +177,9 @@ def _backend_functions(op):
                     body = f'  store_out(out, op::{s.name}({names}), "{op.name}");\n'
                 else:
                     body = f"  auto results = op::{s.name}({names});\n"
-                    body += "".join(f'  store_out({o}, std::get<{i}>(results), "{op.name}");\n' for i, o in enumerate(outs))
+                    # Every output is checked before the first changes.
+                    body += "".join(f'  check_output({o}, std::get<{i}>(results), "{op.name}");\n' for i, o in enumerate(outs))
+                    body += "".join(f"  write_output({o}, std::get<{i}>(results));\n" for i, o in enumerate(outs))
             ret_stmt = f"  return {ret};\n" if len(outs) == 1 else f"  return {vs.cpp_return()}({', '.join(outs)});\n"
             keys = {"CPU": fn, "Meta": fn} if op.kind != "composite" else {"*": fn}
             out.append((v, keys, f"{head} {{\n{check}{body}{ret_stmt}}}\n"))

@@ -35,15 +35,10 @@ std::string_view scatter_mode(std::string_view reduce) {
 }  // namespace
 
 Tensor index_fill_int_Tensor(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  // A mask, so that a position given twice counts once in the gradient of `value`.
   const Tensor v = fill_value(self, value, "index_fill");
-  const int64_t d = wrap_dim(dim, self.dim(), "index_fill");
-  TRT_CHECK(index.dim() <= 1, "index_fill: the index must be a vector, got ", index);
-  DimVector sizes(self.sizes().data(), self.sizes().size());
-  if (self.dim() > 0) sizes[at(d)] = index.numel();
-  // index_copy takes no negative positions; those out of range it reports.
-  const int64_t n = self.dim() == 0 ? 1 : self.sizes()[at(d)];
-  const Tensor positions = op::where(op::lt(index, Scalar(0)), op::add(index, Scalar(n)), index);
-  return op::index_copy(self, dim, positions, op::expand(v, sizes));
+  const Tensor hit = op::index_fill(op::zeros_like(self, DType::Bool), dim, index, Scalar(true));
+  return op::where(hit, v, self);
 }
 
 Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
