@@ -176,6 +176,7 @@ struct CpuMask {
 
 class Pool {
  public:
+  Pool* abandoned_before = nullptr;  // see after_fork_in_child
   void run(Region& region) {
     int wake = 0;
     {
@@ -330,8 +331,16 @@ class Pool {
 
 constinit std::atomic<Pool*> g_pool{nullptr};
 
+// The parent's pool in a child process: its threads are not there, and its locks may be held, so it is left alone for good. Kept
+// reachable, or leak checkers would report it.
+constinit Pool* g_abandoned = nullptr;
+
 void after_fork_in_child() {
-  if (g_pool.exchange(nullptr, std::memory_order_relaxed)) g_threads.store(1, std::memory_order_relaxed);
+  if (Pool* parents = g_pool.exchange(nullptr, std::memory_order_relaxed)) {
+    parents->abandoned_before = g_abandoned;
+    g_abandoned = parents;
+    g_threads.store(1, std::memory_order_relaxed);
+  }
 }
 
 Pool& pool() {

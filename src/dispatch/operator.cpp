@@ -99,8 +99,9 @@ OperatorEntry& define_operator(std::string_view schema_text) {
   };
   auto texts = std::make_unique<Texts>(Texts{schema->full_name(), std::string(schema_text)});
   auto entry = std::make_unique<OperatorEntry>(texts->name.c_str(), texts->schema.c_str(), nullptr);
-  entry->parsed.store(schema.release());
+  entry->parsed.store(schema.get());
   register_operator(*entry, nullptr);
+  schema.release();
   texts.release();
   return *entry.release();
 }

@@ -284,7 +284,7 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<d
 Tensor round_decimals(const Tensor& self, int64_t decimals) {
   if (decimals == 0) return op::round(self);
   TRT_CHECK(is_floating(self.dtype()), "round: decimals need a floating-point tensor, got ", self);
-  const Scalar scale(std::pow(10.0, static_cast<double>(std::abs(decimals))));
+  const Scalar scale(std::pow(10.0, std::abs(static_cast<double>(decimals))));
   return decimals > 0 ? op::round_scaled(self, scale) : op::round_scaled_down(self, scale);
 }
 
