@@ -259,20 +259,7 @@ static void save(const char* path, const run* r, const options* o) {
   const char* const keys[] = {"format", "epoch", "epochs", "batch_size", "seed", "generator_seed", "generator_offset"};
   const char* const texts[] = {kFormat, values[0], values[1], values[2], values[3], values[4], values[5]};
 
-  const size_t n = trt_state_dict_size(all);
-  const char** names = calloc(n, sizeof *names);
-  const trt_tensor** tensors = calloc(n, sizeof *tensors);
-  if (!names || !tensors) exit(1);
-  for (size_t i = 0; i < n; ++i) {
-    trt_tensor* t;
-    names[i] = trt_state_dict_name(all, i);
-    check("saving", trt_state_dict_tensor(all, i, &t));
-    tensors[i] = t;
-  }
-  check("saving the checkpoint", trt_safetensors_save(path, names, tensors, n, keys, texts, 7));
-  for (size_t i = 0; i < n; ++i) trt_tensor_release((trt_tensor*)tensors[i]);
-  free(tensors);
-  free(names);
+  check("saving the checkpoint", trt_state_dict_save(all, path, keys, texts, 7));
   trt_state_dict_release(all);
 }
 

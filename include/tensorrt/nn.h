@@ -55,6 +55,15 @@ TRT_API trt_status* trt_state_dict_set(trt_state_dict* dict, const char* name, c
 /** Removes an entry. TRT_NOT_FOUND when there is none. @since 0.1 */
 TRT_API trt_status* trt_state_dict_remove(trt_state_dict* dict, const char* name);
 
+/**
+ * Saves the entries as a safetensors file, atomically, with `metadata_count` strings under their keys (trt_safetensors_save tells the errors). The
+ * tensors must not be written meanwhile. @since 0.1
+ */
+TRT_API trt_status* trt_state_dict_save(const trt_state_dict* dict, const char* path, const char* const* metadata_keys,
+                                        const char* const* metadata_values, size_t metadata_count);
+/** All tensors of a safetensors file, copied into memory (trt_safetensors_open tells the errors): a new dict. @since 0.1 */
+TRT_API trt_status* trt_state_dict_load(const char* path, trt_state_dict** out);
+
 /* --- modules --- */
 
 /** Another reference to the same module (returns its argument). NULL gives NULL. @since 0.1 */

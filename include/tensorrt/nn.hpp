@@ -16,6 +16,10 @@ class StateDict : public detail::Handle<trt_state_dict, trt_state_dict_retain, t
   Tensor tensor(std::size_t i) const { return Tensor::adopt(detail::create(trt_state_dict_tensor, get(), i)); }
   Tensor operator[](const std::string& name) const { return Tensor::adopt(detail::create(trt_state_dict_get, get(), name.c_str())); }
   bool contains(const std::string& name) const { return trt_state_dict_contains(get(), name.c_str()); }
+  /** The tensors of a safetensors file. */
+  static StateDict load(const std::string& path) { return StateDict(detail::create(trt_state_dict_load, path.c_str())); }
+  /** Saves as a safetensors file, atomically. */
+  void save(const std::string& path) const { check(trt_state_dict_save(get(), path.c_str(), nullptr, nullptr, 0)); }
   void set(const std::string& name, const Tensor& t) { check(trt_state_dict_set(get(), name.c_str(), t.get())); }
 };
 

@@ -3,7 +3,7 @@
  * The C++ wrapper: header-only, over the C ABI alone, so that a compiler newer or older than the library's can use it. C++17.
  *
  * RAII handles, exceptions (trt::Error), operators. Copying a Tensor copies a reference, as in PyTorch. Thread safety is that of the C
- * functions underneath. tests/capi checks that it compiles alone; examples/cpp shows a whole program.
+ * functions underneath. What is not wrapped is reached through the C functions: every class has get(). tests/capi checks that it compiles alone; examples/cpp shows a whole program.
  */
 #ifndef TENSORRT_TENSORRT_HPP
 #define TENSORRT_TENSORRT_HPP
@@ -189,6 +189,11 @@ class Tensor {
   }
   /** Gradients of this one-element tensor, accumulated in the leaves. */
   void backward() const { check(trt_tensor_backward(handle_)); }
+  /** The same from a tensor of any shape, with the gradient of it; the graph kept, or recorded for higher derivatives. */
+  void backward(const Tensor& gradient, bool retain_graph = false, bool create_graph = false) const {
+    const trt_tensor *out = handle_, *g = gradient.handle_;
+    check(trt_backward(&out, 1, &g, 1, nullptr, 0, retain_graph, create_graph));
+  }
   /** The accumulated gradient; empty when there is none. */
   Tensor grad() const {
     trt_tensor* g = nullptr;
@@ -225,6 +230,17 @@ class GradMode {
 };
 struct NoGrad : GradMode {
   NoGrad() : GradMode(false) {}
+};
+/** Inference mode of this thread for the life of the object. */
+class InferenceMode {
+ public:
+  explicit InferenceMode(bool enabled = true) : previous_(trt_set_inference_mode(enabled)) {}
+  ~InferenceMode() { trt_set_inference_mode(previous_); }
+  InferenceMode(const InferenceMode&) = delete;
+  InferenceMode& operator=(const InferenceMode&) = delete;
+
+ private:
+  bool previous_;
 };
 
 namespace detail {
@@ -286,6 +302,28 @@ inline std::vector<Tensor> take(trt_tensor_list* list) {
   return out;
 }
 }  // namespace detail
+
+}  // namespace trt
+
+namespace trt {
+
+/**
+ * The gradients of one-element `output` (or of any output, weighted by `gradient`) with respect to `inputs`; changes no tensor's grad. With create_graph
+ * they can be differentiated again. An input that does not reach the output gives an empty tensor if allow_unused, else an error.
+ */
+inline std::vector<Tensor> grad(const Tensor& output, const std::vector<Tensor>& inputs, const Tensor& gradient = {}, bool retain_graph = false,
+                                bool create_graph = false, bool allow_unused = false) {
+  const trt_tensor *out = output.get(), *g = gradient.get();
+  const auto raw = detail::handles(inputs);
+  std::vector<trt_tensor*> results(inputs.size(), nullptr);
+  check(trt_grad(&out, 1, raw.data(), raw.size(), &g, 1, retain_graph, create_graph, allow_unused, results.data()));
+  std::vector<Tensor> grads;
+  for (trt_tensor* r : results) grads.push_back(Tensor::adopt(r));
+  return grads;
+}
+
+inline void manual_seed(std::uint64_t seed) { check(trt_manual_seed(seed)); }
+inline void set_num_threads(int n) { check(trt_set_num_threads(n)); }
 
 }  // namespace trt
 

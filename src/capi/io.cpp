@@ -2,6 +2,7 @@
 #include "tensorrt/io.h"
 
 #include "capi/convert.h"
+#include "capi/nn_handles.h"
 #include "io/idx.h"
 #include "io/safetensors.h"
 
@@ -34,6 +35,14 @@ io::SafetensorsFile::Mode to_mode(int mode) {
 const char* element(const char* const* list, size_t index, const char* name) {
   TRT_CHECK(list[index] != nullptr, "argument '", name, "': element ", index, " is NULL");
   return list[index];
+}
+
+io::Metadata metadata(const char* const* keys, const char* const* values, size_t count) {
+  list_argument(keys, count, "metadata_keys");
+  list_argument(values, count, "metadata_values");
+  io::Metadata out;
+  for (size_t i = 0; i < count; ++i) out.emplace_back(element(keys, i, "metadata_keys"), element(values, i, "metadata_values"));
+  return out;
 }
 
 }  // namespace
@@ -121,14 +130,29 @@ TRT_EXPORT trt_status* trt_safetensors_save(const char* path, const char* const*
     const std::string target(string(path, "path"));
     list_argument(names, count, "names");
     const TensorListArg list(tensors, count, "tensors", false);
-    list_argument(metadata_keys, metadata_count, "metadata_keys");
-    list_argument(metadata_values, metadata_count, "metadata_values");
     io::NamedTensors named;
     for (size_t i = 0; i < count; ++i) named.emplace_back(element(names, i, "names"), TensorList(list)[i]);
-    io::Metadata strings;
-    for (size_t i = 0; i < metadata_count; ++i)
-      strings.emplace_back(element(metadata_keys, i, "metadata_keys"), element(metadata_values, i, "metadata_values"));
-    io::save_safetensors(target, named, strings);
+    io::save_safetensors(target, named, metadata(metadata_keys, metadata_values, metadata_count));
+  });
+}
+
+TRT_EXPORT trt_status* trt_state_dict_save(const trt_state_dict* dict, const char* path, const char* const* metadata_keys,
+                                           const char* const* metadata_values, size_t metadata_count) {
+  return guard("trt_state_dict_save", [&] {
+    const std::string target(string(path, "path"));
+    io::NamedTensors named;
+    for (const auto& e : checked(dict).entries()) named.emplace_back(e.name, e.tensor);
+    io::save_safetensors(target, named, metadata(metadata_keys, metadata_values, metadata_count));
+  });
+}
+
+TRT_EXPORT trt_status* trt_state_dict_load(const char* path, trt_state_dict** out) {
+  return guard("trt_state_dict_load", [&] {
+    require_out(out, "out");
+    const auto file = io::SafetensorsFile::open(std::string(string(path, "path")));
+    auto dict = make_intrusive<StateDict>();
+    for (auto& [name, tensor] : file->tensors(io::SafetensorsFile::Mode::kCopy)) dict->set(name, std::move(tensor));
+    *out = handle(dict.detach());
   });
 }
 

@@ -142,7 +142,8 @@ TRT_EXPORT trt_status* trt_tensor_to_string(const trt_tensor* tensor, char** out
   return guard("trt_tensor_to_string", [&] {
     require_out(out, "out");
     BorrowedTensor borrowed(impl(tensor));
-    *out = copy_string(tensor_to_string(checked(borrowed, "tensor"), autograd::print_suffix(borrowed)));
+    const Tensor& t = checked(borrowed, "tensor");
+    *out = copy_string(tensor_to_string(t, autograd::print_suffix(t)));
   });
 }
 

@@ -318,12 +318,50 @@ void training(void**) {
   assert_true(is(p, {0, 0}));
 }
 
+void higher_gradients(void**) {
+  Tensor x = vec({1, 2, 3});
+  x.set_requires_grad();
+  // The second derivative of x^3 is 6 x.
+  const Tensor first = trt::grad(trt::sum(x * x * x), {x}, {}, false, true)[0];
+  assert_true(is(first, {3, 12, 27}));
+  assert_true(is(trt::grad(trt::sum(first), {x})[0], {6, 12, 18}));
+  assert_true(!x.grad());
+  const Tensor square = x * x;
+  square.backward(vec({1, 0, 2}), true);
+  square.backward(vec({1, 0, 2}));
+  assert_true(is(x.grad(), {4, 0, 24}));
+  throws(TRT_FAILED_PRECONDITION, "does not reach", [&] {
+    Tensor other = vec({1});
+    other.set_requires_grad();
+    trt::grad(trt::sum(x), {other});
+  });
+  const trt::InferenceMode inference;
+  assert_true(!(x * x).requires_grad());
+}
+
+void saved_state(void**) {
+  char path[64] = "/tmp/trt-state-XXXXXX";
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  close(file);
+  trt::StateDict d;
+  d.set("a.weight", vec({1, 2}));
+  d.set("b", trt::zeros({2, 0}));
+  d.save(path);
+  const trt::StateDict back = trt::StateDict::load(path);
+  assert_true(back.size() == 2 && back.name(0) == "a.weight" && is(back["a.weight"], {1, 2}) && back["b"].sizes() == d["b"].sizes());
+  std::remove(path);
+  throws(TRT_NOT_FOUND, path, [&] { trt::StateDict::load(path); });
+  throws(TRT_INVALID_ARGUMENT, "NULL", [] { Tensor().to_string(); });
+}
+
 }  // namespace
 
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(ownership),        cmocka_unit_test(exceptions), cmocka_unit_test(operators), cmocka_unit_test(optional_arguments),
       cmocka_unit_test(lists_and_tuples), cmocka_unit_test(gradients),  cmocka_unit_test(training),
+      cmocka_unit_test(higher_gradients), cmocka_unit_test(saved_state),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -19,10 +19,10 @@ libdir=$(dirname "$(find "$root/image" -name libtensorrt.so)")
 said=$(LD_LIBRARY_PATH="$libdir" ./outside)
 grep -qF "\`$said\`" "$here/../../README.md" || { echo "the README's program prints '$said', which is not what the README says"; exit 1; }
 if find "$root/image" -name tensorrt.hpp | grep -q .; then
-  printf '#include <tensorrt/tensorrt.hpp>\nint main() { return 0; }\n' >outside.cpp
+  sed -n '/^```cpp$/,/^```$/{/^```/d;p}' "$here/../../README.md" >outside.cpp
   # shellcheck disable=SC2046
   ${CXX:-c++} -std=c++17 -Wall -Wextra -Werror outside.cpp -o outside_cpp $(pkg-config --cflags --libs tensorrt)
-  LD_LIBRARY_PATH="$libdir" ./outside_cpp
+  LD_LIBRARY_PATH="$libdir" ./outside_cpp >/dev/null
 fi
 # Every public header of the tree must be there.
 for h in "$here"/../../include/tensorrt/*.h*; do
