@@ -6,10 +6,12 @@
 The same network, batch size, optimizer, thread count and real images on both sides; A B A B in turn, each side in a process of its own so that
 neither's threads disturb the other. Both sides count the time of training steps only, after a warm-up, batches gathered from memory
 included. Prints samples per second, the ratio of each pair of rounds, and their median. Skips with a message when torch is not installed.
-OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are removed from the environment of both (they slow BLAS down on some machines).
+OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are removed from the environment of both (they slow BLAS down on some machines). PyTorch runs as it comes,
+and tuned: with tcmalloc preloaded where it is installed, else with glibc's malloc told to keep its memory.
 """
 
 import argparse
+import glob
 import os
 import re
 import statistics
@@ -55,15 +57,21 @@ print("rate", batches * batch / (time.perf_counter() - t))
 """
 
 
-def environment():
+def environment(tuned=False):
     env = dict(os.environ)
     for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
         env.pop(name, None)
+    if tuned:
+        tcmalloc = glob.glob("/usr/lib/*/libtcmalloc_minimal.so.4") + glob.glob("/usr/lib/*/libtcmalloc.so.4")
+        if tcmalloc:
+            env["LD_PRELOAD"] = tcmalloc[0]
+        else:
+            env.update(MALLOC_MMAP_MAX_="0", MALLOC_TRIM_THRESHOLD_=str(1 << 40), MALLOC_TOP_PAD_=str(64 << 20))
     return env
 
 
-def rate(command):
-    out = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=1200)
+def rate(command, tuned=False):
+    out = subprocess.run(command, env=environment(tuned), capture_output=True, text=True, timeout=1200)
     if out.returncode:
         raise SystemExit(f"{command[0]} failed:\n{out.stdout}{out.stderr}")
     return float(re.findall(r"rate ([0-9.eE+]+)", out.stdout)[-1])
@@ -83,13 +91,18 @@ def main():
         print(f"SKIP: torch is not installed for {args.python}")
         return
     for threads in args.threads:
-        ours, peer = [], []
+        ours, peer, tuned = [], [], []
+        torch_side = [args.python, "-c", TORCH_SIDE, args.data, str(args.batch_size), str(threads), str(args.batches)]
         for _ in range(args.rounds):
             ours.append(rate([args.example, "--data", args.data, "--batch-size", str(args.batch_size), "--threads", str(threads), "--benchmark", str(args.batches)]))
-            peer.append(rate([args.python, "-c", TORCH_SIDE, args.data, str(args.batch_size), str(threads), str(args.batches)]))
-            print(f"threads {threads}: libtensorrt {ours[-1]:8.0f} samples/s, torch {peer[-1]:8.0f} samples/s, ratio {ours[-1] / peer[-1]:.2f}", flush=True)
-        ratios = [a / b for a, b in zip(ours, peer)]
-        print(f"threads {threads}: median ratio {statistics.median(ratios):.2f} (libtensorrt {statistics.median(ours):.0f}, torch {statistics.median(peer):.0f} samples/s)")
+            peer.append(rate(torch_side))
+            tuned.append(rate(torch_side, tuned=True))
+            print(f"threads {threads}: samples/s libtensorrt {ours[-1]:.0f}, torch {peer[-1]:.0f} (ratio {ours[-1] / peer[-1]:.2f}), "
+                  f"torch tuned {tuned[-1]:.0f} (ratio {ours[-1] / tuned[-1]:.2f})", flush=True)
+        for name, other in (("torch", peer), ("torch tuned", tuned)):
+            ratios = [a / b for a, b in zip(ours, other)]
+            print(f"threads {threads}: median ratio to {name} {statistics.median(ratios):.2f} (libtensorrt {statistics.median(ours):.0f}, "
+                  f"{name} {statistics.median(other):.0f} samples/s)")
 
 
 if __name__ == "__main__":
