@@ -19,6 +19,12 @@ void refresh_view(const Tensor& t, AutogradMeta& m) {
   const Tensor& base = m.view->base;
   if (!requires_grad(base) || is_leaf(base)) return;
   GradModeGuard record(true);
+  // Also when asked for below autograd.
+  struct Above {
+    KeySet excluded = thread_state.exclude;
+    Above() { thread_state.exclude = excluded - KeySet(Key::Autograd); }
+    ~Above() { thread_state.exclude = excluded; }
+  } above;
   const Tensor again = op::as_strided(base, t.sizes(), t.strides(), t.storage_offset());
   AutogradMeta* fresh = meta_of(again);
   std::lock_guard lock(m.mutex);

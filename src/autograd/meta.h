@@ -17,6 +17,7 @@ namespace trt::autograd {
 struct ViewInfo {
   Tensor base;               // never itself a view
   uint32_t version = 0;      // of the storage when grad_fn was made
+  bool without_grad = false; // made where nothing was recorded: its history does not lead to the base
 };
 
 class AutogradMeta final : public AutogradMetaBase {

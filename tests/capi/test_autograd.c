@@ -257,6 +257,30 @@ static void test_fill_view_of_plain_base(void** state) {
   trt_tensor_release(x);
 }
 
+static void test_overwritten_views(void** state) {
+  (void)state;
+  /* b = 2x; b[1] = 0: no gradient reaches x through the element that was overwritten. */
+  trt_tensor *x = vec(kX, 3, true), *b, *v;
+  ok(trt_mul_scalar(x, trt_scalar_int(2), &b));
+  ok(trt_select(b, 0, 1, &v));
+  ok(trt_zero_(v));
+  backward_sum(b);
+  const double want[] = {2, 0, 2};
+  grad_equals(x, want, 3);
+  trt_tensor_release(v);
+  /* A view made under no_grad has no history that leads to b: changing it where gradients are recorded would be a wrong gradient. */
+  trt_set_grad_mode(false);
+  ok(trt_select(b, 0, 0, &v));
+  trt_set_grad_mode(true);
+  fails(trt_mul_scalar_(v, trt_scalar_int(3)), TRT_FAILED_PRECONDITION, "no_grad");
+  trt_set_grad_mode(false);
+  ok(trt_mul_scalar_(v, trt_scalar_int(3)));
+  trt_set_grad_mode(true);
+  trt_tensor_release(v);
+  trt_tensor_release(b);
+  trt_tensor_release(x);
+}
+
 static void test_modes(void** state) {
   (void)state;
   trt_tensor *x = vec(kX, 3, true);
@@ -422,6 +446,7 @@ int main(void) {
       cmocka_unit_test(test_inplace),
       cmocka_unit_test(test_inplace_on_views),
       cmocka_unit_test(test_fill_view_of_plain_base),
+      cmocka_unit_test(test_overwritten_views),
       cmocka_unit_test(test_modes),
       cmocka_unit_test(test_hooks),
       cmocka_unit_test(test_hook_inside_scope),

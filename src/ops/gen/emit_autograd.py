@@ -307,8 +307,9 @@ def source(group, ops, all_groups, operators):
                     types = ", ".join([vs.cpp_return()] + vs.cpp_types())
                     fwd = f"redispatch_call<{types}>(call.below(Key::Autograd){''.join(', ' + n for n in vs.names())})"
                     out.append(f'{vs.cpp_return()} {v.ident}_autograd(Call call, {vs.cpp_params()}) {{\n  const bool needs = any_requires_grad({s.args[0].name});\n'
-                               f'  check_inplace({s.args[0].name}, needs, "{op.name}_");\n  BelowAutogradGuard below;\n  {fwd};\n'
-                               f"  if (needs) rebase_history({s.args[0].name}, make_zero_node({s.args[0].name}));\n  return {s.args[0].name};\n}}\n")
+                               f'  check_inplace({s.args[0].name}, needs, "{op.name}_");\n'
+                               f"  const NodePtr node = needs ? make_zero_node({s.args[0].name}) : NodePtr();\n  {{\n    BelowAutogradGuard below;\n    {fwd};\n  }}\n"
+                               f"  if (needs) rebase_history({s.args[0].name}, node);\n  return {s.args[0].name};\n}}\n")
                     registered.append(v)
                 elif v.kind == "functional" and op.kind == "view":
                     vs = v.schema
@@ -332,8 +333,9 @@ def _declared_inplace(op, operators):
     self_name = s.args[0].name
     if not op.grad:
         return (f'{s.cpp_return()} {v.ident}_autograd(Call call, {s.cpp_params()}) {{\n  const bool needs = any_requires_grad({self_name});\n'
-                f'  check_inplace({self_name}, needs, "{op.name}");\n  BelowAutogradGuard below;\n  {fwd};\n'
-                f"  if (needs) rebase_history({self_name}, make_zero_node({self_name}));\n  return {self_name};\n}}\n")
+                f'  check_inplace({self_name}, needs, "{op.name}");\n'
+                f"  const NodePtr node = needs ? make_zero_node({self_name}) : NodePtr();\n  {{\n    BelowAutogradGuard below;\n    {fwd};\n  }}\n"
+                f"  if (needs) rebase_history({self_name}, node);\n  return {self_name};\n}}\n")
     plan = _Plan(op, operators)
     v.kind = "inplace"
     return _node(plan) + _kernel(plan, v).replace(f'"{op.name}_"', f'"{op.name}"')
