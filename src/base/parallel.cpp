@@ -97,11 +97,16 @@ bool watch_until(F&& done) {
 class FloatModes {
  public:
 #if defined(__x86_64__)
-  FloatModes() : csr_(_mm_getcsr() & ~0x3fu) {}
-  void apply() const { _mm_setcsr(csr_); }
+  // Both units: long double and fegetround() go by the x87 control word.
+  FloatModes() : csr_(_mm_getcsr() & ~0x3fu) { asm volatile("fnstcw %0" : "=m"(x87_)); }
+  void apply() const {
+    _mm_setcsr(csr_);
+    asm volatile("fldcw %0" : : "m"(x87_));
+  }
 
  private:
   unsigned csr_;
+  unsigned short x87_;
 #else
   FloatModes() { std::fegetenv(&env_); }
   void apply() const { std::fesetenv(&env_); }

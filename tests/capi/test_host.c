@@ -664,7 +664,7 @@ static const struct named_case kCases[] = {
     {"fork_after_use", case_fork_after_use, 1},
     /* The sanitizers' allocators have locks that a busy thread may hold while another forks. */
     {"fork_while_busy", case_fork_while_busy, SANITIZED ? 0 : 1},
-    {"fork_while_loading", case_fork_while_loading, TSAN ? 0 : 1},
+    {"fork_while_loading", case_fork_while_loading, SANITIZED ? 0 : 1},
     {"exit_with_handles", case_exit_with_handles, 1},
     {"exit_atexit_first", case_exit_atexit_first, 1},
     {"exit_atexit_last", case_exit_atexit_last, 1},

@@ -133,15 +133,23 @@ void many_hosts_share_the_pool(void**) {
 
 void rounding_mode_of_the_caller_holds(void**) {
   trt::set_num_threads(4);
-  std::fesetround(FE_UPWARD);
   std::atomic<int> wrong{0};
-  trt::parallel_for(0, 64, 1, [&](int64_t, int64_t) {
-    if (std::fegetround() != FE_UPWARD) wrong.fetch_add(1);
-  });
-  std::fesetround(FE_TONEAREST);
-  trt::parallel_for(0, 64, 1, [&](int64_t, int64_t) {
-    if (std::fegetround() != FE_TONEAREST) wrong.fetch_add(1);
-  });
+  const auto check = [&](int mode) {
+    std::fesetround(mode);
+    trt::parallel_for(0, 64, 1, [&](int64_t, int64_t) {
+      // The two floating-point units have a mode each; upward, 1/3 + 2/3 exceeds 1 in both.
+      volatile double one = 1, two = 2, three = 3;
+      volatile long double long_one = 1, long_two = 2, long_three = 3;
+      const bool up = one / three + two / three > one;
+      const bool long_up = long_one / long_three + long_two / long_three > long_one;
+      if (std::fegetround() != mode || up != (mode == FE_UPWARD) || long_up != (mode == FE_UPWARD)) wrong.fetch_add(1);
+      std::this_thread::yield();  // so that workers get their share
+    });
+  };
+  for (int i = 0; i < 50; ++i) {
+    check(FE_UPWARD);
+    check(FE_TONEAREST);
+  }
   assert_int_equal(wrong.load(), 0);
 }
 
