@@ -66,7 +66,7 @@ def parse(text):
     verbatim, functions = [], []
     text = re.sub(r"^\s*#.*?(?<!\\)$", "", text, flags=re.M)
     text = text.replace('extern "C" {', "")
-    token = re.compile(r"/\*\*(?P<doc>.*?)\*/|/\*.*?\*/|(?P<function>TRT_API[^;{]*;)|(?P<type>typedef\s+(?:enum|struct)\s+\w*\s*\{.*?\}\s*\w+;|typedef[^;{]*;)", re.S)
+    token = re.compile(r"/\*\*(?P<doc>.*?)\*/|/\*.*?\*/|(?P<function>TRT_API[^;{]*;)|(?P<type>typedef\s+(?:enum|struct)\s+\w*\s*\{(?:[^{}]|\{[^{}]*\})*\}\s*\w+;|typedef[^;{]*;)", re.S)
     doc = ""
     for m in token.finditer(text):
         if m["doc"] is not None:
