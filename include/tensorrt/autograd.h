@@ -74,6 +74,26 @@ TRT_API trt_status* trt_tensor_add_hook(trt_tensor* tensor, trt_hook_fn fn, void
 /** Removes a hook. TRT_NOT_FOUND when there is none of this id. @since 0.1 */
 TRT_API trt_status* trt_tensor_remove_hook(trt_tensor* tensor, uint64_t id);
 
+/**
+ * The gradient of a function of the host's own: `grads` are the gradients of its outputs (borrowed; NULL where none arrived); out[i] may be set to the
+ * gradient of input i (ownership goes to the library), or left NULL when there is none. A gradient is summed to its input's shape where that was
+ * broadcast, and converted to its dtype. Operators that it calls are recorded where the pass is (create_graph). Returns NULL, or a status
+ * that fails the backward call and reaches its caller unchanged. Called on the thread that runs the pass, on several at once when several
+ * threads run backward over a retained graph.
+ */
+typedef trt_status* (*trt_backward_fn)(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* user_data);
+/**
+ * Makes a function of the host differentiable (PyTorch's autograd.Function). The host has computed `outputs` from `inputs` with recording off; `out`
+ * receives outputs_count new handles on the same memory, whose gradients go to the inputs through a node `name` that calls `fn`. When no input requires
+ * gradients, or none are recorded on this thread, they have no history and `fn` is never called. Outputs of integer dtypes get none
+ * either. `destroy` (may be NULL) runs exactly once: when the graph is freed (by a pass without retain_graph, or with the last
+ * output), or before this function returns when nothing is recorded or it fails. `user_data` must not own the new handles; tensors that it keeps
+ * for the gradient must not be changed in place meanwhile (compare trt_tensor_version). TRT_FAILED_PRECONDITION for an output that
+ * has a history of its own. @since 0.1
+ */
+TRT_API trt_status* trt_custom_function(const char* name, const trt_tensor* const* inputs, size_t inputs_count, const trt_tensor* const* outputs,
+                                        size_t outputs_count, trt_backward_fn fn, void* user_data, trt_destroy_fn destroy, trt_tensor** out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -248,7 +248,8 @@ class GraphTask {
         if (targets[i].node.get() == node) captured[i] = grads[targets[i].input];
     GradVec out(node->edge_count());
     if (any && map_.states[index].needed) {
-      std::lock_guard lock(node->mutex());
+      std::unique_lock lock(node->mutex(), std::defer_lock);
+      if (!node->locks_itself()) lock.lock();
       node->apply(grads, out);
       if (!retain_graph_) node->release_saved();
     }

@@ -67,6 +67,8 @@ class Node : public RefCounted<Node> {
   virtual const char* name() const = 0;
   // grads[i]: gradient of output i, at least one defined. Fills out[k] for the edges that want one.
   virtual void apply(const GradVec& grads, GradVec& out) = 0;
+  // Whether apply and release_saved take the mutex themselves; otherwise the engine holds it around them.
+  virtual bool locks_itself() const { return false; }
   // Lets go of what was saved for backward.
   virtual void release_saved() {}
   static void destroy(Node* self);

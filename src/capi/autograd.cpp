@@ -1,6 +1,7 @@
 // autograd.h: gradients, hooks, modes.
 #include "tensorrt/autograd.h"
 
+#include "autograd/custom_function.h"
 #include "autograd/engine.h"
 #include "autograd/meta.h"
 #include "capi/convert.h"
@@ -29,6 +30,28 @@ class HostHook final : public autograd::NodeHook {
 
  private:
   trt_hook_fn fn_;
+  HostData data_;
+};
+
+// The gradient of a function of the host.
+class HostBackward final : public autograd::BackwardCallback {
+ public:
+  HostBackward(trt_backward_fn fn, HostData data) : fn_(fn), data_(std::move(data)) {}
+  void call(const autograd::GradVec& grads, autograd::GradVec& out) override {
+    std::vector<const trt_tensor*> given(grads.size());
+    for (size_t i = 0; i < grads.size(); ++i) given[i] = handle(grads[i].impl());
+    std::vector<trt_tensor*> made(out.size(), nullptr);
+    trt_status* status;
+    {
+      NoScope no_scope;
+      status = fn_(given.data(), given.size(), made.data(), made.size(), data_.get());
+    }
+    for (size_t i = 0; i < out.size(); ++i) out[i] = Tensor::adopt(impl(made[i]));
+    if (status) throw StatusError(status);
+  }
+
+ private:
+  trt_backward_fn fn_;
   HostData data_;
 };
 
@@ -120,6 +143,18 @@ TRT_EXPORT trt_status* trt_tensor_add_hook(trt_tensor* tensor, trt_hook_fn fn, v
 TRT_EXPORT trt_status* trt_tensor_remove_hook(trt_tensor* tensor, uint64_t id) {
   return guard("trt_tensor_remove_hook", [&] {
     TRT_CHECK_CODE(autograd::remove_hook(MutableArg(tensor, "tensor"), id), Code::kNotFound, "there is no hook ", id);
+  });
+}
+
+TRT_EXPORT trt_status* trt_custom_function(const char* name, const trt_tensor* const* inputs, size_t inputs_count, const trt_tensor* const* outputs,
+                                           size_t outputs_count, trt_backward_fn fn, void* user_data, trt_destroy_fn destroy, trt_tensor** out) {
+  HostData data(user_data, destroy);
+  return guard("trt_custom_function", [&] {
+    require_out(out, "out");
+    if (!fn) throw_null_argument("fn");
+    auto results = autograd::custom_function(std::string(string(name, "name")), TensorListArg(inputs, inputs_count, "inputs", false),
+                                             TensorListArg(outputs, outputs_count, "outputs", false), make_intrusive<HostBackward>(fn, std::move(data)));
+    for (size_t i = 0; i < results.size(); ++i) give(std::move(results[i]), out + i);
   });
 }
 

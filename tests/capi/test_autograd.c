@@ -435,6 +435,183 @@ static void test_nothing_leaks(void** state) {
   assert_int_equal(before.allocated_current, after.allocated_current);
 }
 
+/* --- functions of the host --- */
+
+struct square {
+  trt_tensor* x; /* kept for the gradient */
+  int calls, destroyed;
+  int fail;
+};
+
+static trt_status* square_backward(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* data) {
+  struct square* s = data;
+  ++s->calls;
+  if (s->fail) return trt_status_create(TRT_CALLBACK, "no gradient today");
+  if (grads_count != 1 || out_count != 1) return trt_status_create(TRT_CALLBACK, "wrong counts");
+  trt_tensor* twice;
+  trt_status* status = trt_mul_scalar(s->x, trt_scalar_double(2), &twice);
+  if (!status) {
+    status = trt_mul(grads[0], twice, out);
+    trt_tensor_release(twice);
+  }
+  return status;
+}
+static void square_destroy(void* data) {
+  struct square* s = data;
+  ++s->destroyed;
+  trt_tensor_release(s->x);
+  s->x = NULL;
+}
+
+/* x^2 with a gradient of our own. */
+static trt_tensor* square(trt_tensor* x, struct square* s) {
+  const bool before = trt_set_grad_mode(false);
+  trt_tensor* y = mul(x, x);
+  trt_set_grad_mode(before);
+  s->x = trt_tensor_retain(x);
+  trt_tensor* out;
+  const trt_tensor *in = x, *computed = y;
+  ok(trt_custom_function("SquareBackward", &in, 1, &computed, 1, square_backward, s, square_destroy, &out));
+  assert_true(trt_tensor_shares_storage(y, out));
+  trt_tensor_release(y);
+  return out;
+}
+
+static void test_custom_function(void** state) {
+  (void)state;
+  struct square s = {0};
+  trt_tensor *x = vec(kX, 3, true), *y = square(x, &s);
+  char* name;
+  ok(trt_tensor_grad_fn_name(y, &name));
+  assert_string_equal(name, "SquareBackward");
+  trt_string_release(name);
+  trt_tensor* z = mul(y, y); /* x^4 */
+  backward_sum(z);
+  grad_equals(x, (double[]){4, 32, 108}, 3);
+  assert_int_equal(s.calls, 1);
+  assert_int_equal(s.destroyed, 1); /* the pass freed the graph */
+  trt_tensor* t = sum(y);
+  fails(trt_tensor_backward(t), TRT_FAILED_PRECONDITION, "second time");
+  trt_tensor_release(t);
+  trt_tensor_release(z);
+  trt_tensor_release(y);
+  assert_int_equal(s.destroyed, 1);
+
+  /* Second derivatives: the callback's operators are recorded. */
+  struct square s2 = {0};
+  y = square(x, &s2);
+  t = sum(y);
+  trt_tensor *g, *gg;
+  const trt_tensor *out = t, *in = x;
+  ok(trt_grad(&out, 1, &in, 1, NULL, 0, true, true, false, &g));
+  trt_tensor* gs = sum(g);
+  out = gs;
+  ok(trt_grad(&out, 1, &in, 1, NULL, 0, false, false, false, &gg));
+  equals(gg, (double[]){2, 2, 2}, 3);
+  trt_tensor* all[] = {y, t, g, gs, gg};
+  for (size_t i = 0; i < 5; ++i) trt_tensor_release(all[i]);
+  assert_int_equal(s2.destroyed, 1);
+
+  /* An error arrives unchanged, and the graph is still there. */
+  struct square s3 = {.fail = 1};
+  y = square(x, &s3);
+  t = sum(y);
+  fails(trt_tensor_backward(t), TRT_CALLBACK, "no gradient today");
+  s3.fail = 0;
+  trt_tensor_release(t);
+  t = sum(y);
+  ok(trt_tensor_set_grad(x, NULL));
+  ok(trt_tensor_backward(t));
+  grad_equals(x, (double[]){2, 4, 6}, 3);
+  trt_tensor_release(t);
+  trt_tensor_release(y);
+  assert_int_equal(s3.destroyed, 1);
+
+  /* Nothing recorded: destroyed at once. */
+  struct square s4 = {0};
+  const bool before = trt_set_grad_mode(false);
+  y = square(x, &s4);
+  trt_set_grad_mode(before);
+  assert_int_equal(s4.destroyed, 1);
+  assert_false(trt_tensor_requires_grad(y));
+  trt_tensor_release(y);
+
+  /* Outputs with a history of their own. */
+  struct square s5 = {0};
+  y = mul(x, x);
+  s5.x = trt_tensor_retain(x);
+  trt_tensor* never = NULL;
+  const trt_tensor* given = y;
+  in = x;
+  fails(trt_custom_function("Wrong", &in, 1, &given, 1, square_backward, &s5, square_destroy, &never), TRT_FAILED_PRECONDITION, "history of its own");
+  assert_null(never);
+  assert_int_equal(s5.destroyed, 1);
+  trt_tensor_release(y);
+  trt_tensor_release(x);
+}
+
+/* Two outputs, of which one gets no gradient; two inputs, of which one gets none; a gradient to be summed and converted. */
+static trt_status* partial_backward(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* data) {
+  int* calls = data;
+  ++*calls;
+  if (grads_count != 2 || out_count != 2 || !grads[0] || grads[1]) return trt_status_create(TRT_CALLBACK, "unexpected gradients");
+  const int64_t size[] = {4, 3};
+  return trt_full(size, 2, trt_scalar_double(*calls), TRT_FLOAT32, NULL, &out[0]);
+}
+static void test_custom_function_partial(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true), *w = vec(kY, 3, true);
+  const bool before = trt_set_grad_mode(false);
+  trt_tensor *a = mul(x, w), *b = mul(x, x);
+  trt_set_grad_mode(before);
+  int calls = 0;
+  const trt_tensor *in[] = {x, w}, *computed[] = {a, b};
+  trt_tensor* out[2];
+  ok(trt_custom_function("Partial", in, 2, computed, 2, partial_backward, &calls, NULL, out));
+  trt_tensor* t = sum(out[0]);
+  const trt_tensor* root = t;
+  ok(trt_backward(&root, 1, NULL, 0, NULL, 0, true, false));
+  grad_equals(x, (double[]){4, 4, 4}, 3);
+  trt_tensor* g;
+  ok(trt_tensor_grad(w, &g));
+  assert_null(g);
+  ok(trt_backward(&root, 1, NULL, 0, NULL, 0, false, false));
+  grad_equals(x, (double[]){12, 12, 12}, 3);
+  trt_tensor* all[] = {t, out[0], out[1], a, b, x, w};
+  for (size_t i = 0; i < 7; ++i) trt_tensor_release(all[i]);
+}
+
+/* The callback runs a backward pass over its own node. */
+static trt_tensor* g_reentered;
+static trt_status* reentrant_backward(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* data) {
+  (void)grads_count;
+  (void)out_count;
+  int* depth = data;
+  if (++*depth < 3) {
+    trt_status* s = trt_backward((const trt_tensor* const*)&g_reentered, 1, NULL, 0, NULL, 0, true, false);
+    if (s) return s;
+  }
+  out[0] = trt_tensor_retain((trt_tensor*)grads[0]);
+  return NULL;
+}
+static void test_custom_function_reentrant(void** state) {
+  (void)state;
+  const double one = 1;
+  trt_tensor *x = vec(&one, 1, true), *y;
+  trt_tensor* computed;
+  ok(trt_tensor_detach(x, &computed));
+  const trt_tensor *in = x, *c = computed;
+  int depth = 0;
+  ok(trt_custom_function("Reentrant", &in, 1, &c, 1, reentrant_backward, &depth, NULL, &y));
+  g_reentered = y;
+  const trt_tensor* root = y;
+  ok(trt_backward(&root, 1, NULL, 0, NULL, 0, true, false));
+  grad_equals(x, (double[]){3}, 1);
+  trt_tensor_release(y);
+  trt_tensor_release(computed);
+  trt_tensor_release(x);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_leaf_and_accumulation),
@@ -450,6 +627,9 @@ int main(void) {
       cmocka_unit_test(test_modes),
       cmocka_unit_test(test_hooks),
       cmocka_unit_test(test_hook_inside_scope),
+      cmocka_unit_test(test_custom_function),
+      cmocka_unit_test(test_custom_function_partial),
+      cmocka_unit_test(test_custom_function_reentrant),
       cmocka_unit_test(test_backward_inputs),
       cmocka_unit_test(test_long_chain),
       cmocka_unit_test(test_threads_share_a_leaf),

@@ -1,0 +1,63 @@
+#include "autograd/custom_function.h"
+
+#include <algorithm>
+
+namespace trt::autograd {
+
+namespace {
+
+class CustomFunction final : public Node {
+ public:
+  CustomFunction(std::string name, intrusive_ptr<BackwardCallback> callback) : name_(std::move(name)), callback_(std::move(callback)) {}
+  const char* name() const override { return name_.c_str(); }
+  // The callback may run a backward pass of its own over this very node.
+  bool locks_itself() const override { return true; }
+  void apply(const GradVec& grads, GradVec& out) override {
+    intrusive_ptr<BackwardCallback> callback;
+    {
+      std::lock_guard lock(mutex());
+      callback = callback_;
+    }
+    TRT_CHECK_CODE(callback, Code::kFailedPrecondition, name_,
+                   ": backward through the graph a second time: what it saved was freed by the first pass; pass retain_graph there");
+    callback->call(grads, out);
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (!out[i].defined() || !wants(i)) continue;
+      const InputMeta& m = edge(i).node->output_meta(edge(i).input);
+      TRT_CHECK(is_floating(out[i].dtype()) && out[i].device() == m.device, name_, ": the gradient of input ", i, " is ", out[i],
+                ", which does not fit an input of dtype ", m.dtype, " on ", m.device);
+    }
+  }
+  void release_saved() override {
+    intrusive_ptr<BackwardCallback> dropped;  // the host's destructor runs after the lock is gone
+    std::lock_guard lock(mutex());
+    dropped = std::move(callback_);
+  }
+
+ private:
+  const std::string name_;
+  intrusive_ptr<BackwardCallback> callback_;
+};
+
+}  // namespace
+
+std::vector<Tensor> custom_function(std::string name, TensorList inputs, TensorList outputs, intrusive_ptr<BackwardCallback> callback) {
+  TRT_CHECK(!outputs.empty(), name, ": there is no output");
+  const bool record = any_requires_grad(inputs);
+  for (const Tensor& t : inputs)
+    TRT_CHECK_CODE(!record || t.impl()->keys().has(Key::Autograd), Code::kFailedPrecondition, name, ": an input (", t,
+                   ") was made in inference mode; clone it outside of inference mode");
+  std::vector<Tensor> results;
+  for (const Tensor& t : outputs) {
+    TRT_CHECK_CODE(!requires_grad(t) || std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& i) { return i.is_same(t); }), Code::kFailedPrecondition, name,
+                   ": an output (", t, ") has a history of its own; compute it where no gradients are recorded");
+    results.push_back(detach(t));
+  }
+  if (!record) return results;
+  NodePtr node = NodePtr::adopt(new CustomFunction(std::move(name), std::move(callback)));
+  node->add_edges(inputs);
+  set_history(results, node);
+  return results;
+}
+
+}  // namespace trt::autograd
