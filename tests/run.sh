@@ -22,6 +22,8 @@ for option in "$@"; do
   esac
 done
 jobs=${JOBS:-$(nproc)}
+log=$(mktemp)
+trap 'rm -f "$log" "$log.errors"' EXIT
 
 die() {
   echo "$1"
@@ -34,13 +36,11 @@ die() {
 missing=$(comm -23 <(printf '%s\n' "${packages[@]}" | sort) \
                    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null | sed -n 's/^installed //p' | sort))
 if [ -n "$missing" ]; then
-  log=$(mktemp)
   [ "$(id -u)" = 0 ] || die "these packages are missing, and only root can install them: $(echo $missing)"
   echo "installing $(echo $missing)"
   export DEBIAN_FRONTEND=noninteractive
   # shellcheck disable=SC2086
   { apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } >"$log" 2>&1 || die "installing failed" "$log"
-  rm -f "$log"
 fi
 
 # Debian's Meson runs with Debian's Python, whatever python3 is on PATH; so do the tests that are Python programs.
@@ -68,8 +68,6 @@ case $mode in
     export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1} ;;
 esac
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 if [ ! -f $build/build.ninja ]; then
   rm -rf $build
   meson setup $build "${options[@]}" >"$log" 2>&1 || die "configuring failed" "$log"
