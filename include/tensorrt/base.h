@@ -58,9 +58,15 @@ typedef struct trt_status trt_status;
 
 /** The code of a status; TRT_OK for NULL. Any thread. @since 0.1 */
 TRT_API trt_code trt_status_code(const trt_status* status);
-/** The message (UTF-8, names operator, shapes and dtypes), borrowed from the status; "" for NULL. Any thread. @since 0.1 */
+/**
+ * The message (UTF-8), borrowed from the status; "" for NULL. It begins with the name that trt_status_op gives, once and followed by ": ",
+ * where that is not "", and tells shapes and dtypes. Any thread. @since 0.1
+ */
 TRT_API const char* trt_status_message(const trt_status* status);
-/** The operator or function that failed, borrowed from the status; "" when none applies. Any thread. @since 0.1 */
+/**
+ * The operator ("add_" for trt_add_; "add" for trt_add and trt_add_out) or else the function ("trt_backward") that failed, borrowed from the
+ * status; "" when none applies: for lack of memory and for statuses of the host. Any thread. @since 0.1
+ */
 TRT_API const char* trt_status_op(const trt_status* status);
 /** Releases a status; NULL is allowed. Any thread. @since 0.1 */
 TRT_API void trt_status_release(trt_status* status);

@@ -1,6 +1,7 @@
 // base.h: status, version, dtypes, threads, logging, memory, generators.
 #include "tensorrt/base.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -32,6 +33,35 @@ trt_status* make_status(int code, std::string message, std::string op) noexcept 
   }
 }
 
+// "_name_" without overload and trailing underscore, and with underscores for spaces: a form in which whole words can be found.
+std::string words_of(std::string_view name) {
+  std::string words = str_cat('_', name.substr(0, name.find('.')));
+  std::replace(words.begin(), words.end(), ' ', '_');
+  if (words.back() != '_') words += '_';
+  return words;
+}
+
+// Whether `label`, the text before the first ": " of a message, says no more than `op`: the same name, one that begins with the other
+// ("gelu_erf" in gelu, "expand" in expand_as), or words of the C function `op` ("size" in trt_tensor_size).
+bool names_same(std::string_view label, std::string_view op) {
+  const std::string inner = words_of(label), outer = words_of(op);
+  if (op.rfind("trt_", 0) == 0) return outer.find(inner) != std::string::npos;
+  return inner.rfind(outer, 0) == 0 || outer.rfind(inner, 0) == 0;
+}
+
+// The one place where a message gets its form, "op: message". Messages from inside often begin with a name of their own: it stays where it
+// adds something ("cat" in hstack), else `op` stands in its place.
+trt_status* make_named_status(int code, std::string_view op, std::string_view message) noexcept {
+  try {
+    const size_t colon = message.find(": ");
+    if (op.empty()) return make_status(code, std::string(message), "");
+    if (colon != std::string_view::npos && names_same(message.substr(0, colon), op)) message.remove_prefix(colon + 2);
+    return make_status(code, str_cat(op, ": ", message), std::string(op));
+  } catch (...) {
+    return &out_of_memory_status();
+  }
+}
+
 CachingAllocator& allocator_of(trt_device device) {
   const Device d = to_device(device);
   TRT_CHECK_CODE(d.is_cpu(), Code::kUnavailable, "no allocator for device ", d);
@@ -49,32 +79,21 @@ namespace trt::capi {
 void prepare_statuses() { out_of_memory_status(); }
 
 trt_status* status_of_exception(const char* op) noexcept {
+  if (!op) op = "";
   try {
     throw;
   } catch (StatusError& e) {
     return e.take();
   } catch (const Error& e) {
-    // Messages of operators begin with "op: "; others get it here.
-    try {
-      std::string message = e.message();
-      if (op && *op && message.find(':') == std::string::npos) message = str_cat(op, ": ", message);
-      else if (op && *op && message.rfind(op, 0) != 0 && message.find(op) == std::string::npos) message = str_cat(op, ": ", message);
-      return make_status(static_cast<int>(e.code()), std::move(message), op ? op : "");
-    } catch (...) {
-      return &out_of_memory_status();
-    }
+    return make_named_status(static_cast<int>(e.code()), op, e.message());
   } catch (const std::bad_alloc&) {
     return &out_of_memory_status();
   } catch (const std::length_error&) {
-    return make_status(TRT_INVALID_ARGUMENT, "a list is too long", op ? op : "");
+    return make_named_status(TRT_INVALID_ARGUMENT, op, "a list is too long");
   } catch (const std::exception& e) {
-    try {
-      return make_status(TRT_INTERNAL, str_cat(op, ": ", e.what()), op ? op : "");
-    } catch (...) {
-      return &out_of_memory_status();
-    }
+    return make_named_status(TRT_INTERNAL, op, e.what());
   } catch (...) {
-    return make_status(TRT_INTERNAL, "an unknown exception", op ? op : "");
+    return make_named_status(TRT_INTERNAL, op, "an unknown exception");
   }
 }
 

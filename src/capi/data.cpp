@@ -164,7 +164,7 @@ TRT_EXPORT trt_status* trt_dataset_from_idx(const char* images_path, const char*
     try {
       give_dataset<data::ImageDataset>(out, std::move(images), labels, o);
     } catch (const Error& e) {
-      throw_error(e.code(), labels_path ? str_cat(images_path, " and ", labels_path, ": ", e.message()) : str_cat(images_path, ": ", e.message()));
+      throw_error(e.code(), labels_path ? str_cat("'", images_path, "' and '", labels_path, "': ", e.message()) : str_cat("'", images_path, "': ", e.message()));
     }
   });
 }

@@ -72,7 +72,7 @@ TRT_EXPORT trt_status* trt_safetensors_find(const trt_safetensors* file, const c
   return guard("trt_safetensors_find", [&] {
     require_out(out, "out");
     const int64_t i = checked(file).find(string(name, "name"));
-    TRT_CHECK_CODE(i >= 0, Code::kNotFound, impl(file)->path(), ": there is no tensor named '", name, "'");
+    TRT_CHECK_CODE(i >= 0, Code::kNotFound, "'", impl(file)->path(), "': there is no tensor named '", name, "'");
     *out = static_cast<size_t>(i);
   });
 }

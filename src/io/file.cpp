@@ -28,7 +28,7 @@ Code code_of(int error_number) {
 }  // namespace
 
 void throw_system_error(int error_number, const std::string& path, const char* what) {
-  throw_error(code_of(error_number), str_cat(path, ": ", what, ": ", std::generic_category().message(error_number)));
+  throw_error(code_of(error_number), str_cat("'", path, "' ", what, ": ", std::generic_category().message(error_number)));
 }
 
 intrusive_ptr<InputFile> InputFile::open(const std::string& path) {
@@ -43,7 +43,7 @@ intrusive_ptr<InputFile> InputFile::open(const std::string& path) {
   }
   if (!S_ISREG(st.st_mode)) {
     ::close(fd);
-    throw_error(Code::kInvalidArgument, str_cat(path, ": is not a regular file"));
+    throw_error(Code::kInvalidArgument, str_cat("'", path, "' is not a regular file"));
   }
   try {
     return intrusive_ptr<InputFile>::adopt(new InputFile(path, fd, static_cast<uint64_t>(st.st_size)));
@@ -63,7 +63,7 @@ void InputFile::read_at(uint64_t offset, void* out, size_t bytes) const {
       if (errno == EINTR) continue;
       throw_system_error(errno, path_, "cannot be read");
     }
-    TRT_CHECK_CODE(n > 0, Code::kData, path_, ": the file ends at byte ", offset, ", ", bytes, " more bytes are needed");
+    TRT_CHECK_CODE(n > 0, Code::kData, "'", path_, "': the file ends at byte ", offset, ", ", bytes, " more bytes are needed");
     p += n;
     offset += static_cast<uint64_t>(n);
     bytes -= static_cast<size_t>(n);
@@ -71,7 +71,7 @@ void InputFile::read_at(uint64_t offset, void* out, size_t bytes) const {
 }
 
 intrusive_ptr<MappedFile> MappedFile::map(const InputFile& file) {
-  TRT_CHECK_CODE(file.size() <= SIZE_MAX, Code::kOutOfMemory, file.path(), ": is too large to be mapped");
+  TRT_CHECK_CODE(file.size() <= SIZE_MAX, Code::kOutOfMemory, "'", file.path(), "' is too large to be mapped");
   const size_t bytes = static_cast<size_t>(file.size());
   TRT_INTERNAL(bytes > 0, "an empty file cannot be mapped");
   void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.descriptor(), 0);
@@ -104,7 +104,7 @@ AtomicFile::AtomicFile(std::string path) : shown_(std::move(path)), path_(shown_
   const bool exists = ::stat(path_.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) throw_system_error(errno, shown_, "cannot be written");
   // Renaming over a device or a pipe would replace it.
-  TRT_CHECK(!exists || S_ISREG(old.st_mode), shown_, ": is not a regular file, so it cannot be replaced");
+  TRT_CHECK(!exists || S_ISREG(old.st_mode), "'", shown_, "' is not a regular file, so it cannot be replaced");
   if (exists) {
     char* resolved = ::realpath(path_.c_str(), nullptr);
     if (!resolved) throw_system_error(errno, shown_, "cannot be resolved");

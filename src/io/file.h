@@ -11,7 +11,7 @@
 
 namespace trt::io {
 
-// "path: what: No space left on device"
+// "'path' what: No space left on device"
 [[noreturn]] TRT_NOINLINE void throw_system_error(int error_number, const std::string& path, const char* what);
 
 // A regular file opened for reading. Movable by reference count only; read_at may be called from any thread.

@@ -18,7 +18,7 @@ class ByteSource {
     gzip_ = stream_.avail_in >= 2 && in_[0] == 0x1f && in_[1] == 0x8b;
     if (!gzip_) return;
     const int r = inflateInit2(&stream_, 15 + 16);  // 16: a gzip wrapper
-    TRT_CHECK_CODE(r == Z_OK, Code::kOutOfMemory, file_.path(), ": the decompression cannot be set up");
+    TRT_CHECK_CODE(r == Z_OK, Code::kOutOfMemory, "'", file_.path(), "': the decompression cannot be set up");
   }
   ~ByteSource() {
     if (gzip_) inflateEnd(&stream_);
@@ -71,12 +71,12 @@ class ByteSource {
         inflateReset(&stream_);
         at_end_of_member_ = false;
       }
-      TRT_CHECK_CODE(more, Code::kData, file_.path(), ": the gzip data is truncated");
+      TRT_CHECK_CODE(more, Code::kData, "'", file_.path(), "': the gzip data is truncated");
       stream_.next_out = out;
       stream_.avail_out = room;
       const int r = inflate(&stream_, Z_NO_FLUSH);
-      TRT_CHECK_CODE(r != Z_MEM_ERROR, Code::kOutOfMemory, file_.path(), ": no memory for the decompression");
-      TRT_CHECK_CODE(r == Z_OK || r == Z_STREAM_END || r == Z_BUF_ERROR, Code::kData, file_.path(), ": the gzip data is damaged (",
+      TRT_CHECK_CODE(r != Z_MEM_ERROR, Code::kOutOfMemory, "'", file_.path(), "': no memory for the decompression");
+      TRT_CHECK_CODE(r == Z_OK || r == Z_STREAM_END || r == Z_BUF_ERROR, Code::kData, "'", file_.path(), "': the gzip data is damaged (",
                      stream_.msg ? stream_.msg : "unexpected content", ")");
       at_end_of_member_ = r == Z_STREAM_END;
       if (stream_.avail_out < room) return room - stream_.avail_out;
@@ -113,7 +113,7 @@ void swap_bytes(uint8_t* p, size_t bytes, size_t item) {
 Tensor load_idx(const std::string& path) {
   const auto file = InputFile::open(path);
   ByteSource source(*file);
-  auto invalid = [&](const auto&... why) { throw_error(Code::kData, str_cat(path, ": not a valid IDX file: ", why...)); };
+  auto invalid = [&](const auto&... why) { throw_error(Code::kData, str_cat("'", path, "': not a valid IDX file: ", why...)); };
 
   uint8_t magic[4];
   if (source.read(magic, 4) != 4) invalid("it is too short for a header");

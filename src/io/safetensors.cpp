@@ -22,7 +22,7 @@ constexpr int64_t kReadGrain = int64_t{4} << 20;
 void check_bools(const Tensor& t, const SafetensorsEntry& e, const std::string& path) {
   const uint8_t* p = static_cast<const uint8_t*>(t.data());
   for (int64_t i = 0; i < t.numel(); ++i)
-    TRT_CHECK_CODE(p[i] <= 1, Code::kData, path, ": tensor '", e.name, "' of type BOOL has the value ", int{p[i]}, " at position ", i);
+    TRT_CHECK_CODE(p[i] <= 1, Code::kData, "'", path, "': tensor '", e.name, "' of type BOOL has the value ", int{p[i]}, " at position ", i);
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ void check_bools(const Tensor& t, const SafetensorsEntry& e, const std::string& 
 intrusive_ptr<SafetensorsFile> SafetensorsFile::open(const std::string& path) {
   auto file = InputFile::open(path);
   const uint64_t size = file->size();
-  auto invalid = [&](const auto&... why) { throw_error(Code::kData, str_cat(path, ": not a valid safetensors file: ", why...)); };
+  auto invalid = [&](const auto&... why) { throw_error(Code::kData, str_cat("'", path, "': not a valid safetensors file: ", why...)); };
   if (size < kPrefixBytes) invalid("it has ", size, " bytes, at least ", kPrefixBytes, " are needed");
   uint64_t header_bytes;
   file->read_at(0, &header_bytes, kPrefixBytes);
@@ -61,10 +61,10 @@ const MappedFile& SafetensorsFile::mapping() const {
 }
 
 Tensor SafetensorsFile::tensor(size_t index, Mode mode) const {
-  TRT_CHECK_CODE(index < entries_.size(), Code::kOutOfRange, path(), ": index ", index, " is out of range for ", entries_.size(), " tensors");
+  TRT_CHECK_CODE(index < entries_.size(), Code::kOutOfRange, "'", path(), "': index ", index, " is out of range for ", entries_.size(), " tensors");
   const SafetensorsEntry& e = entries_[index];
-  TRT_CHECK_CODE(e.dtype != DType::Undefined, Code::kNotSupported, path(), ": tensor '", e.name, "' has the dtype ", e.dtype_text, ", which is not supported");
-  TRT_CHECK_CODE(e.sizes.size() <= TensorImpl::kMaxDims, Code::kNotSupported, path(), ": tensor '", e.name, "' has ", e.sizes.size(),
+  TRT_CHECK_CODE(e.dtype != DType::Undefined, Code::kNotSupported, "'", path(), "': tensor '", e.name, "' has the dtype ", e.dtype_text, ", which is not supported");
+  TRT_CHECK_CODE(e.sizes.size() <= TensorImpl::kMaxDims, Code::kNotSupported, "'", path(), "': tensor '", e.name, "' has ", e.sizes.size(),
                  " dimensions, at most ", int{TensorImpl::kMaxDims}, " are supported");
   const uint64_t offset = data_begin_ + e.begin;
   Tensor t;
@@ -83,7 +83,7 @@ Tensor SafetensorsFile::tensor(size_t index, Mode mode) const {
 
 Tensor SafetensorsFile::tensor(std::string_view name, Mode mode) const {
   const int64_t i = find(name);
-  TRT_CHECK_CODE(i >= 0, Code::kNotFound, path(), ": there is no tensor named '", name, "'");
+  TRT_CHECK_CODE(i >= 0, Code::kNotFound, "'", path(), "': there is no tensor named '", name, "'");
   return tensor(static_cast<size_t>(i), mode);
 }
 

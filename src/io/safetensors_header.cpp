@@ -202,7 +202,7 @@ std::string json_string(const std::string& s, const char* what) {
 }  // namespace
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_bytes, const std::string& path) {
-  auto invalid = [&](const std::string& why) { throw_error(Code::kData, str_cat(path, ": not a valid safetensors file: ", why)); };
+  auto invalid = [&](const std::string& why) { throw_error(Code::kData, str_cat("'", path, "': not a valid safetensors file: ", why)); };
   if (json.empty() || json[0] != '{') invalid("the header does not begin with '{'");
   SafetensorsHeader header;
   HeaderReader reader(header);

@@ -234,13 +234,13 @@ void Optimizer::load_state_dict(const StateDict& dict) {
     for (const auto& spec : specs()) {
       const std::string name = prefix + spec.name;
       const Tensor* value = find(name);
-      TRT_CHECK(value, type_name(), ".load_state_dict: '", name, "' is missing; is it the state of another optimizer, or are there fewer groups?");
+      TRT_CHECK(value, type_name(), ": '", name, "' is missing; is it the state of another optimizer, or are there fewer groups?");
       set_checked(g.options, spec.name, number_of(*value, name));
     }
     check_options(g.options);
     if (const Tensor* value = find(prefix + "initial_lr")) g.initial_lr = number_of(*value, prefix + "initial_lr");
     const Tensor* params = find(prefix + "params");
-    TRT_CHECK(params && params->numel() == static_cast<int64_t>(g.params.size()), type_name(), ".load_state_dict: group ", i, " has ", g.params.size(),
+    TRT_CHECK(params && params->numel() == static_cast<int64_t>(g.params.size()), type_name(), ": group ", i, " has ", g.params.size(),
               " parameters, the state dict ", params ? params->numel() : 0);
     for (size_t p = 0; p < g.params.size(); ++p, ++number) {
       const std::string state_prefix = str_cat("state.", number, ".");
@@ -248,18 +248,18 @@ void Optimizer::load_state_dict(const StateDict& dict) {
       const Tensor* step = counts_steps() ? find(state_prefix + "step") : nullptr;
       if (step) {
         const double steps = number_of(*step, state_prefix + "step");
-        TRT_CHECK(steps >= 0 && steps < 9e15 && steps == static_cast<double>(static_cast<int64_t>(steps)), type_name(), ".load_state_dict: '", state_prefix,
+        TRT_CHECK(steps >= 0 && steps < 9e15 && steps == static_cast<double>(static_cast<int64_t>(steps)), type_name(), ": '", state_prefix,
                   "step' must be a count, got ", steps);
         state.step = static_cast<int64_t>(steps);
       }
       for (size_t s = 0; s < slot_names().size(); ++s) {
         const std::string name = state_prefix + slot_names()[s];
         const Tensor* value = find(name);
-        TRT_CHECK(value || !step || !slot_needed(g, s), type_name(), ".load_state_dict: '", name, "' is missing");
+        TRT_CHECK(value || !step || !slot_needed(g, s), type_name(), ": '", name, "' is missing");
         if (!value) continue;
-        TRT_CHECK(value->sizes() == g.params[p].sizes() && value->device().is_cpu(), type_name(), ".load_state_dict: '", name, "' is ", *value,
+        TRT_CHECK(value->sizes() == g.params[p].sizes() && value->device().is_cpu(), type_name(), ": '", name, "' is ", *value,
                   ", its parameter ", g.params[p]);
-        TRT_CHECK(step || !counts_steps(), type_name(), ".load_state_dict: '", state_prefix, "step' is missing");
+        TRT_CHECK(step || !counts_steps(), type_name(), ": '", state_prefix, "step' is missing");
         state.slots[s] = empty_tensor(value->sizes(), compute_dtype(g.params[p].dtype()));
         copy_tensor(state.slots[s], *value);
       }
@@ -269,7 +269,7 @@ void Optimizer::load_state_dict(const StateDict& dict) {
   std::string unknown;
   for (const auto& e : dict.entries())
     if (!known.count(e.name)) unknown += str_cat(unknown.empty() ? "" : ", ", e.name);
-  TRT_CHECK(unknown.empty(), type_name(), ".load_state_dict: the optimizer has no place for ", unknown);
+  TRT_CHECK(unknown.empty(), type_name(), ": the optimizer has no place for ", unknown);
   groups_ = std::move(fresh);
 }
 

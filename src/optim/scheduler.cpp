@@ -105,7 +105,7 @@ StateDictPtr Scheduler::state_dict() const {
 }
 
 void Scheduler::load_state_dict(const StateDict& dict) {
-  TRT_CHECK(dict.size() == state_size(), type_name(), ".load_state_dict: ", state_size(), " entries are needed, got ", dict.size(),
+  TRT_CHECK(dict.size() == state_size(), type_name(), ": ", state_size(), " entries are needed, got ", dict.size(),
             "; is it the state of another scheduler?");
   read_state(dict, {}, false);
   read_state(dict, {}, true);

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "message_form.h"
+
 /* Seconds: with a sanitizer on a busy machine the slowest function needs a few. */
 enum { kSecondsPerFunction = 30, kFunctionsPerProcess = 40, kMaxReports = 200 };
 
@@ -494,6 +496,8 @@ bool end_trial(struct trial* t, trt_status* status) {
     if (code <= TRT_OK || code > TRT_END_OF_DATA) complain(t, "the status has no valid code");
     const char* message = trt_status_message(status);
     if (!message || !*message) complain(t, "the status has no message");
+    const char* form = message_form(status);
+    if (form) complain(t, form);
     if (code == TRT_INTERNAL) {
       char text[600];
       snprintf(text, sizeof text, "an internal error: %s", message);

@@ -322,7 +322,7 @@ static void test_save_arguments(void** state) {
   fails(trt_safetensors_save(NULL, names, two, 2, NULL, NULL, 0), TRT_INVALID_ARGUMENT, "path");
   fails(trt_safetensors_save("", names, two, 2, NULL, NULL, 0), TRT_INVALID_ARGUMENT, "path");
   fails(trt_safetensors_save(dir, names, two, 2, NULL, NULL, 0), TRT_INVALID_ARGUMENT, "regular");
-  fails(trt_safetensors_save("/dev/full", names, two, 2, NULL, NULL, 0), TRT_INVALID_ARGUMENT, "/dev/full: is not a regular file");
+  fails(trt_safetensors_save("/dev/full", names, two, 2, NULL, NULL, 0), TRT_INVALID_ARGUMENT, "'/dev/full' is not a regular file");
   fails(trt_safetensors_save(in_dir("no/such/dir"), names, two, 2, NULL, NULL, 0), TRT_NOT_FOUND, "no/such/dir");
   assert_int_equal(files_in_dir(), before);
   assert_int_not_equal(access(path, F_OK), 0);

@@ -163,7 +163,7 @@ def source(group, ops):
                 body.append(f"    give({callee}, {outs[0][1]});\n")
             else:
                 body.append(f"    auto results = {callee};\n    give_all(results, {', '.join(n for _, n, _ in outs)});\n")
-            out.append(f"TRT_EXPORT trt_status* {v.c_symbol}({', '.join(params)}) {{\n  return guard(\"{op.schema.name}\", [&] {{\n{''.join(body)}  }});\n}}\n\n")
+            out.append(f"TRT_EXPORT trt_status* {v.c_symbol}({', '.join(params)}) {{\n  return guard(\"{v.schema.name}\", [&] {{\n{''.join(body)}  }});\n}}\n\n")
     out.append('}  // extern "C"\n')
     return "".join(out)
 
