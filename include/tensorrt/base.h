@@ -171,10 +171,20 @@ TRT_API trt_status* trt_set_log_callback(trt_log_fn fn, void* user_data, trt_des
 /** Lines below this level are not made. @since 0.1 */
 TRT_API trt_status* trt_set_log_level(trt_log_level level);
 
-/** Memory of one device, in bytes unless told otherwise. Set struct_size with trt_memory_stats_init. */
+/**
+ * Memory of one device, in bytes unless told otherwise. Set struct_size with trt_memory_stats_init.
+ *
+ * "Allocated" is the data of tensors, in the blocks that hold it: rounded up, to 64 bytes for small tensors, whose block also holds a
+ * header of 64 bytes. "Reserved" is what was taken from the system: allocated and cached blocks, and also the library's small objects
+ * (headers of tensors, nodes of graphs), which come in pieces of 64 KiB. Memory that the host lends (trt_tensor_from_blob), files mapped
+ * into memory and kernels' scratch memory count nowhere.
+ *
+ * Current values and totals are exact when no other thread allocates or frees during the call. allocated_peak counts also free blocks
+ * that wait in a thread's lists, a few MiB per thread at most; reserved_peak is exact.
+ */
 typedef struct trt_memory_stats {
   size_t struct_size;
-  int64_t allocated_current; /**< held by tensors */
+  int64_t allocated_current; /**< held by tensors, views of the same data once */
   int64_t allocated_peak;
   int64_t allocated_total; /**< sum of all allocations ever */
   int64_t freed_total;
@@ -191,9 +201,15 @@ TRT_API void trt_memory_stats_init(trt_memory_stats* stats);
 TRT_API trt_status* trt_memory_get_stats(trt_device device, trt_memory_stats* stats);
 /** Sets the peaks to the current values. @since 0.1 */
 TRT_API trt_status* trt_memory_reset_peak(trt_device device);
-/** Gives cached, unused memory back to the system. @since 0.1 */
+/**
+ * Gives cached, unused memory back to the system. What other threads have in their lists follows when they next allocate or end.
+ * Any thread. @since 0.1
+ */
 TRT_API trt_status* trt_memory_empty_cache(trt_device device);
-/** Limits the memory reserved (bytes, 0: no limit); allocations beyond fail with TRT_OUT_OF_MEMORY. @since 0.1 */
+/**
+ * Limits the memory reserved (bytes, 0: no limit), small tensors and objects included: a call that needs more, although everything
+ * cached was given back, fails with TRT_OUT_OF_MEMORY. What is alive above a lower limit stays. Any thread. @since 0.1
+ */
 TRT_API trt_status* trt_memory_set_limit(trt_device device, int64_t bytes);
 
 /** A random stream: seed and position. Counted; internally synchronized. */

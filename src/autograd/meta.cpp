@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "autograd/accumulate_grad.h"
-#include "base/small_alloc.h"
+#include "device/small_alloc.h"
 #include "gen/shape_ops.h"
 
 namespace trt::autograd {

@@ -1,7 +1,7 @@
 #include "autograd/node.h"
 
 #include "autograd/meta.h"
-#include "base/small_alloc.h"
+#include "device/small_alloc.h"
 
 namespace trt::autograd {
 

@@ -218,7 +218,8 @@ TRT_EXPORT trt_status* trt_memory_empty_cache(trt_device device) {
 TRT_EXPORT trt_status* trt_memory_set_limit(trt_device device, int64_t bytes) {
   return guard("trt_memory_set_limit", [&] {
     TRT_CHECK(bytes >= 0, "the limit must not be negative, got ", bytes);
-    allocator_of(device).set_limit(static_cast<size_t>(bytes));
+    allocator_of(device);
+    cpu_set_limit(static_cast<size_t>(bytes));
   });
 }
 

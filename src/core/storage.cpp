@@ -4,8 +4,8 @@
 #include <new>
 
 #include "base/error.h"
-#include "base/small_alloc.h"
 #include "device/allocator.h"
+#include "device/small_alloc.h"
 
 namespace trt {
 
@@ -30,28 +30,28 @@ void register_backend_memory(DeviceType type, BackendMemory memory) {
 }
 
 intrusive_ptr<StorageImpl> StorageImpl::allocate(size_t bytes, Device device) {
-  if (TRT_LIKELY(device.is_cpu())) {
-    if (bytes <= kInlineBytes) {
-      char* block = static_cast<char*>(small_alloc(kHeader + bytes));
-      return intrusive_ptr<StorageImpl>::adopt(new (block) StorageImpl(block + kHeader, bytes, device, Kind::Inline));
-    }
-    void* data = cpu_allocate(bytes);
-    void* block;
-    try {
-      block = small_alloc(sizeof(StorageImpl));
-    } catch (...) {
-      cpu_free(data, bytes);
-      throw;
-    }
-    return intrusive_ptr<StorageImpl>::adopt(new (block) StorageImpl(data, bytes, device, Kind::Cached));
+  if (TRT_UNLIKELY(!device.is_cpu() || bytes > kInlineBytes)) return allocate_apart(bytes, device);
+  char* block = static_cast<char*>(small_alloc<SmallUse::kData>(kHeader + bytes));
+  return intrusive_ptr<StorageImpl>::adopt(new (block) StorageImpl(block + kHeader, bytes, device, Kind::Inline));
+}
+
+// The block of the header is had first: without it there is nothing to undo.
+intrusive_ptr<StorageImpl> StorageImpl::allocate_apart(size_t bytes, Device device) {
+  BackendMemory backend{};
+  if (!device.is_cpu() && !device.is_meta()) {
+    const BackendSlot& slot = backend_memory[static_cast<size_t>(device.type)];
+    backend.allocate = slot.allocate.load();
+    TRT_CHECK_CODE(backend.allocate, Code::kUnavailable, "no backend is loaded for device ", device);
   }
-  if (device.is_meta())
-    return intrusive_ptr<StorageImpl>::adopt(new (small_alloc(sizeof(StorageImpl))) StorageImpl(nullptr, bytes, device, Kind::None));
-  auto* allocate_fn = backend_memory[static_cast<size_t>(device.type)].allocate.load();
-  TRT_CHECK_CODE(allocate_fn, Code::kUnavailable, "no backend is loaded for device ", device);
-  void* data = allocate_fn(bytes, device.index);
-  void* block = small_alloc(sizeof(StorageImpl));
-  return intrusive_ptr<StorageImpl>::adopt(new (block) StorageImpl(data, bytes, device, Kind::Backend));
+  void* const block = small_alloc(sizeof(StorageImpl));
+  try {
+    void* const data = backend.allocate ? backend.allocate(bytes, device.index) : device.is_cpu() ? cpu_allocate(bytes) : nullptr;
+    const Kind kind = backend.allocate ? Kind::Backend : device.is_cpu() ? Kind::Cached : Kind::None;
+    return intrusive_ptr<StorageImpl>::adopt(new (block) StorageImpl(data, bytes, device, kind));
+  } catch (...) {
+    small_free(block, sizeof(StorageImpl));
+    throw;
+  }
 }
 
 intrusive_ptr<StorageImpl> StorageImpl::wrap(void* data, size_t bytes, Device device, Deleter deleter, void* ctx) {
@@ -62,17 +62,19 @@ intrusive_ptr<StorageImpl> StorageImpl::wrap(void* data, size_t bytes, Device de
 }
 
 void StorageImpl::destroy(StorageImpl* self) {
+  if (TRT_UNLIKELY(self->kind_ != Kind::Inline)) return destroy_apart(self);
+  const size_t bytes = kHeader + self->bytes_;
+  self->~StorageImpl();
+  small_free<SmallUse::kData>(self, bytes);
+}
+
+void StorageImpl::destroy_apart(StorageImpl* self) {
   switch (self->kind_) {
-    case Kind::Inline: {
-      const size_t bytes = kHeader + self->bytes_;
-      self->~StorageImpl();
-      small_free(self, bytes);
-      return;
-    }
     case Kind::Cached: cpu_free(self->data_, self->bytes_); break;
     case Kind::Host:
       if (self->deleter_) self->deleter_(self->ctx_);
       break;
+    case Kind::Inline:
     case Kind::None: break;
     case Kind::Backend:
       backend_memory[static_cast<size_t>(self->device_.type)].release.load()(self->data_, self->bytes_, self->device_.index);

@@ -36,6 +36,9 @@ class StorageImpl final : public RefCounted<StorageImpl> {
   enum class Kind : uint8_t { Inline, Cached, Host, None, Backend };
   StorageImpl(void* data, size_t bytes, Device device, Kind kind) : kind_(kind), device_(device), bytes_(bytes), data_(data) {}
   ~StorageImpl() = default;
+  // For memory that lies apart from the header.
+  [[gnu::noinline]] static intrusive_ptr<StorageImpl> allocate_apart(size_t bytes, Device device);
+  [[gnu::noinline]] static void destroy_apart(StorageImpl* self);
 
   std::atomic<uint32_t> version_{0};
   Kind kind_;

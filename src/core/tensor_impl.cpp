@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "base/small_alloc.h"
+#include "device/small_alloc.h"
 #include "core/modes.h"
 
 namespace trt {

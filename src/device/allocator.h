@@ -1,6 +1,6 @@
 // The memory of CPU tensors.
 //
-// Three tiers behind one pair of functions: up to 1 KiB from small_alloc (base/small_alloc.h), up to 64 KiB from lists
+// Three tiers behind one pair of functions: up to 1 KiB from small_alloc (device/small_alloc.h), up to 64 KiB from lists
 // that each thread keeps, the rest from the caching allocator (caching_allocator.h), which also feeds the lists.
 // The first two take no lock when they hit. TRT_NO_CACHE=1 and AddressSanitizer send everything to the C++ heap.
 //
@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/macros.h"
-#include "base/small_alloc.h"
+#include "device/small_alloc.h"
 #include "device/caching_allocator.h"
 
 namespace trt {
@@ -34,30 +34,37 @@ void cpu_free_large(void* ptr, size_t bytes) noexcept;
 // Null for zero bytes; not initialized; aligned to kCpuAlignment. Throws Error kOutOfMemory.
 inline void* cpu_allocate(size_t bytes) {
   if (TRT_ASAN || bytes - 1 >= kMaxSmall) return detail::cpu_allocate_large(bytes);  // zero wraps around
-  count_small_alloc(bytes);
-  return small_alloc(bytes);
+  return small_alloc<SmallUse::kData>(bytes);
 }
 
 // `bytes` is what cpu_allocate was asked for. Null is allowed.
 inline void cpu_free(void* ptr, size_t bytes) noexcept {
   if (TRT_ASAN || bytes - 1 >= kMaxSmall) return detail::cpu_free_large(ptr, bytes);
   if (!ptr) return;
-  count_small_free(bytes);
-  small_free(ptr, bytes);
+  small_free<SmallUse::kData>(ptr, bytes);
 }
 
-// The allocator behind: for set_limit, snapshot, verify and dump. Its statistics know neither small blocks nor which
-// medium blocks are in a thread's list; cpu_memory_stats() does.
+// The allocator behind: for snapshot, verify and dump. In its statistics, blocks in a thread's list count as allocated,
+// and its totals do not count small blocks; cpu_memory_stats() knows better.
 CachingAllocator& cpu_allocator();
 
-// All three tiers together. Current values and totals are exact when no other thread allocates meanwhile. Peaks are
-// exact for blocks above 64 KiB; medium blocks count as allocated while they wait in a thread's list, and small ones
-// with what they have when this is called. reserved_bytes includes the slabs of small_alloc, the limit does not.
+// A slab for small_alloc; `requested` is for the message. Throws Error kOutOfMemory when there is none although all
+// memory that is not in use was given back.
+void* cpu_take_slab(size_t bytes, size_t requested);
+
+// All three tiers together: the memory of tensors, and in reserved_bytes also that of the objects which small_alloc
+// serves. Current values and totals are exact when no other thread allocates meanwhile. Peaks of the allocated bytes and
+// blocks count also what waits in threads' lists, at most 4 MiB of medium blocks and 32 KiB of each size of small ones per
+// thread; peaks of the reserved bytes are exact.
 MemoryStats cpu_memory_stats();
 void cpu_reset_peak();
 
-// Gives back all memory that is not in use: the calling thread's lists and the segments of the caching allocator at
-// once, other threads' lists when those threads next allocate or free between 1 and 64 KiB. Returns the bytes released.
+// Limits reserved_bytes; 0 for no limit. Memory above it is given back as far as it is not in use.
+void cpu_set_limit(size_t bytes);
+
+// Gives back all memory that is not in use: the calling thread's lists, free slabs and the segments of the caching
+// allocator at once, other threads' lists when those threads next allocate or free between 1 and 64 KiB, or when their list
+// of small blocks is empty or full. Returns the bytes released.
 size_t cpu_empty_cache() noexcept;
 
 // Checks all tiers (the lists: of the calling thread); throws Error kInternal.

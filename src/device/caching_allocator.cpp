@@ -281,8 +281,8 @@ void CachingAllocator::out_of_memory(size_t requested) {
   throw_error(Code::kOutOfMemory, std::move(message));
 }
 
-// A new segment whose first block has `bytes`.
-CachingAllocator::Block* CachingAllocator::grow(StreamPools& pools, bool large, size_t bytes, size_t requested) {
+// A new segment whose first block has `bytes`; null when there is no memory.
+CachingAllocator::Block* CachingAllocator::grow(StreamPools& pools, bool large, size_t bytes) {
   const size_t least = options_.cache ? round_up(bytes, kPage) : bytes;
   size_t segment_bytes = least;
   if (options_.cache) {
@@ -309,7 +309,7 @@ CachingAllocator::Block* CachingAllocator::grow(StreamPools& pools, bool large, 
   if (!ptr) {
     recycle_block(b);
     recycle_block(rest);
-    out_of_memory(requested);
+    return nullptr;
   }
   Segment* const s = segment.release();
   *s = Segment{static_cast<char*>(ptr),
@@ -339,24 +339,38 @@ CachingAllocator::Block* CachingAllocator::grow(StreamPools& pools, bool large, 
 }
 
 void CachingAllocator::note_peak() {
-  window_peak_ = std::max(window_peak_, stats_.allocated_bytes.current);
+  const int64_t in_segments = stats_.allocated_bytes.current - used_in_slabs_;
+  window_peak_ = std::max(window_peak_, in_segments);
   if (--window_left_ > 0) return;
   previous_peak_ = window_peak_;
-  window_peak_ = stats_.allocated_bytes.current;
+  window_peak_ = in_segments;
   window_left_ = options_.window;
 }
 
 void* CachingAllocator::allocate(size_t bytes, int64_t stream) {
   if (bytes == 0) return nullptr;
   std::lock_guard<std::mutex> lock(mutex_);
-  if (bytes > kMaxRequest) out_of_memory(bytes);
+  void* const ptr = allocate_locked(bytes, stream);
+  if (!ptr) out_of_memory(bytes);
+  return ptr;
+}
+
+void* CachingAllocator::try_allocate(size_t bytes, int64_t stream) {
+  if (bytes == 0) return nullptr;
+  std::lock_guard<std::mutex> lock(mutex_);
+  return allocate_locked(bytes, stream);
+}
+
+void* CachingAllocator::allocate_locked(size_t bytes, int64_t stream) {
+  if (bytes > kMaxRequest) return nullptr;
   allocated_->reserve_one();
   if (pending_) process_events(false);
   StreamPools& pools = pools_of(stream);
   const size_t rounded = round_request(bytes);
   const bool large = rounded > kSmallLimit;
   Block* b = options_.cache ? take_free(pools, large, rounded) : nullptr;
-  if (!b) b = grow(pools, large, rounded, bytes);
+  if (!b) b = grow(pools, large, rounded);
+  if (!b) return nullptr;
   b->state = BlockState::kAllocated;
   b->requested = bytes;
   allocated_->insert(b);
@@ -448,7 +462,7 @@ void CachingAllocator::make_free(Block* b) noexcept {
 
 void CachingAllocator::trim() noexcept {
   const auto peak = static_cast<size_t>(std::max(previous_peak_, window_peak_));
-  size_t keep = options_.keep_bytes + peak + peak / 4;
+  size_t keep = options_.keep_bytes + peak + peak / 4 + static_cast<size_t>(slab_bytes_);
   if (stats_.limit_bytes) keep = std::min(keep, stats_.limit_bytes);
   if (static_cast<size_t>(stats_.reserved_bytes.current) > keep) release_idle(keep);
 }
@@ -505,6 +519,45 @@ void CachingAllocator::record_stream(void* ptr, int64_t stream) {
     if (use->stream == stream) return;
   }
   b->uses = new StreamUse{stream, b->uses, b, nullptr};
+}
+
+void* CachingAllocator::take_slab(size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  void* ptr = try_segment(bytes);
+  if (!ptr) {
+    ++stats_.retries;
+    process_events(true);
+    release_idle(0);
+    ptr = try_segment(bytes);
+  }
+  if (!ptr) return nullptr;
+  stats_.reserved_bytes.add(static_cast<int64_t>(bytes));
+  stats_.segments.add(1);
+  slab_bytes_ += static_cast<int64_t>(bytes);
+  ++slabs_;
+  return ptr;
+}
+
+void CachingAllocator::give_slab(void* ptr, size_t bytes) noexcept {
+  std::lock_guard<std::mutex> lock(mutex_);
+  stats_.reserved_bytes.sub(static_cast<int64_t>(bytes));
+  stats_.segments.sub(1);
+  slab_bytes_ -= static_cast<int64_t>(bytes);
+  --slabs_;
+  raw_.release(ptr, bytes);
+}
+
+void CachingAllocator::count_in_slabs(int64_t bytes, int64_t blocks) noexcept {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (MemoryStat* s : {&stats_.allocated_bytes, &stats_.active_bytes, &stats_.requested_bytes}) s->move(bytes);
+  stats_.allocations.move(blocks);
+  used_in_slabs_ += bytes;
+  blocks_in_slabs_ += blocks;
+}
+
+void CachingAllocator::throw_out_of_memory(size_t requested) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  out_of_memory(requested);
 }
 
 size_t CachingAllocator::empty_cache() noexcept {
@@ -601,15 +654,16 @@ void CachingAllocator::verify() const {
   TRT_INTERNAL(free_blocks == 0, "free blocks in no bin");
   for (const StreamUse* use = pending_; use; use = use->next, --pending) TRT_INTERNAL(pending > 0, "pending events");
   TRT_INTERNAL(pending == 0, "pending event missing in list");
-  const auto same = [](const MemoryStat& s, size_t n) {
-    return s.current == static_cast<int64_t>(n) && s.allocated - s.freed == s.current && s.peak >= s.current;
+  const auto same = [](const MemoryStat& s, size_t n, int64_t moved) {
+    return s.current == static_cast<int64_t>(n) + moved && s.allocated - s.freed == static_cast<int64_t>(n) && s.peak >= s.current;
   };
-  TRT_INTERNAL(same(stats_.reserved_bytes, reserved), "reserved bytes");
-  TRT_INTERNAL(same(stats_.allocated_bytes, allocated), "allocated bytes");
-  TRT_INTERNAL(same(stats_.active_bytes, active), "active bytes");
-  TRT_INTERNAL(same(stats_.requested_bytes, requested), "requested bytes");
-  TRT_INTERNAL(same(stats_.allocations, held) && allocated_->size() == held, "number of allocated blocks");
-  TRT_INTERNAL(same(stats_.segments, segments), "number of segments");
+  TRT_INTERNAL(same(stats_.reserved_bytes, reserved + static_cast<size_t>(slab_bytes_), 0), "reserved bytes");
+  TRT_INTERNAL(same(stats_.allocated_bytes, allocated, used_in_slabs_), "allocated bytes");
+  TRT_INTERNAL(same(stats_.active_bytes, active, used_in_slabs_), "active bytes");
+  TRT_INTERNAL(same(stats_.requested_bytes, requested, used_in_slabs_), "requested bytes");
+  TRT_INTERNAL(same(stats_.allocations, held, blocks_in_slabs_) && allocated_->size() == held, "number of allocated blocks");
+  TRT_INTERNAL(same(stats_.segments, segments + static_cast<size_t>(slabs_), 0), "number of segments");
+  TRT_INTERNAL(used_in_slabs_ >= 0 && used_in_slabs_ <= slab_bytes_ && blocks_in_slabs_ >= 0, "blocks in slabs");
 }
 
 std::string CachingAllocator::dump() const {

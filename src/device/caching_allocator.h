@@ -19,6 +19,8 @@
 // - When the device refuses, or the limit forbids, a new segment: wait for the pending events, release all free
 //   segments, try once more, and then once with a segment of just the requested size; then kOutOfMemory.
 // - Without caching (TRT_NO_CACHE=1, AddressSanitizer) every block is a segment of exactly the requested size.
+// - Another allocator of the same device (small_alloc) takes its slabs here, so that one limit, one peak and one set of
+//   statistics hold for all memory; slabs are no segments otherwise.
 //
 // Thread safety: every function may be called from any thread.
 #pragma once
@@ -52,16 +54,21 @@ struct MemoryStat {
     current -= n;
     freed += n;
   }
+  // Of what `allocated` and `freed` do not count.
+  void move(int64_t n) {
+    current += n;
+    if (current > peak) peak = current;
+  }
 };
 
 struct MemoryStats {
   MemoryStat allocated_bytes;  // in blocks that the caller holds, rounding included
   MemoryStat requested_bytes;  // what the caller asked for in those
   MemoryStat active_bytes;     // allocated, or freed but still in use by a recorded stream
-  MemoryStat reserved_bytes;   // in segments
+  MemoryStat reserved_bytes;   // in segments and slabs
   MemoryStat allocations;      // number of blocks that the caller holds
-  MemoryStat segments;         // number of segments
-  int64_t retries = 0;         // allocations that succeeded or failed only after emptying the cache
+  MemoryStat segments;         // number of segments and slabs
+  int64_t retries = 0;         // how often the cache was emptied to get memory
   int64_t ooms = 0;            // allocations that failed
   size_t limit_bytes = 0;      // 0: none
 };
@@ -100,12 +107,23 @@ class CachingAllocator {
 
   // Null for zero bytes. Aligned to 512 bytes when caching, else as the device gives it. Throws kOutOfMemory.
   void* allocate(size_t bytes, int64_t stream = 0);
+  // The same, but null, and no entry in the statistics, where that throws.
+  void* try_allocate(size_t bytes, int64_t stream = 0);
   // Null is allowed. False when the pointer is not an allocated block of this allocator; nothing happens then.
   bool free(void* ptr) noexcept;
   // Frees `count` blocks under one lock; returns how many were known.
   size_t free_many(void* const* ptrs, size_t count) noexcept;
   // REQUIRES an allocated block. Throws kInvalidArgument otherwise.
   void record_stream(void* ptr, int64_t stream);
+
+  // Memory as the device gives it, counted as reserved. Null when the device or the limit refuses it, although free
+  // segments were released before.
+  void* take_slab(size_t bytes);
+  void give_slab(void* ptr, size_t bytes) noexcept;
+  // Counts blocks of slabs as allocated, or, with negative numbers, no longer so. The totals do not count them.
+  void count_in_slabs(int64_t bytes, int64_t blocks) noexcept;
+  // Counts a failed allocation and throws kOutOfMemory.
+  [[noreturn]] void throw_out_of_memory(size_t requested);
 
   // Gives all segments without active blocks back. Returns the number of bytes.
   size_t empty_cache() noexcept;
@@ -114,7 +132,7 @@ class CachingAllocator {
 
   MemoryStats stats() const;
   void reset_peak();
-  std::vector<SegmentInfo> snapshot() const;
+  std::vector<SegmentInfo> snapshot() const;  // without slabs
 
   // Checks every invariant of the structure; throws kInternal with the one that broke.
   void verify() const;
@@ -140,8 +158,9 @@ class CachingAllocator {
   Block* new_block();
   void recycle_block(Block* block) noexcept;
   Block* take_free(StreamPools& pools, bool large, size_t bytes);
-  Block* grow(StreamPools& pools, bool large, size_t bytes, size_t requested);
+  Block* grow(StreamPools& pools, bool large, size_t bytes);
   void* try_segment(size_t bytes);
+  void* allocate_locked(size_t bytes, int64_t stream);
   void split(Block* block, size_t bytes, Block* rest) noexcept;
   bool free_locked(void* ptr) noexcept;
   void make_free(Block* block) noexcept;
@@ -166,6 +185,10 @@ class CachingAllocator {
   StreamUse* pending_ = nullptr;  // recorded events of freed blocks, oldest first
   StreamUse* pending_last_ = nullptr;
   MemoryStats stats_;
+  int64_t slab_bytes_ = 0;  // what of stats_ is in slabs
+  int64_t slabs_ = 0;
+  int64_t used_in_slabs_ = 0;
+  int64_t blocks_in_slabs_ = 0;
   int64_t window_peak_ = 0;
   int64_t previous_peak_ = 0;
   int64_t window_left_;

@@ -26,27 +26,39 @@ size_t physical_bytes() {
   return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page) : 0;
 }
 
-// Segments are mapped at huge-page boundaries and ask for huge pages: first touch of 40 MB costs a third then.
+// Segments are mapped at huge-page boundaries and ask for huge pages: first touch of 40 MB costs a third then. Smaller pieces are
+// aligned as slabs must be.
 class MappedMemory final : public RawMemory {
  public:
   const char* name() const override { return "cpu"; }
   size_t total_bytes() const override { return physical_bytes(); }
 
   void* allocate(size_t bytes) override {
-    const size_t slack = bytes >= kHugePage ? kHugePage : 0;
-    void* const p = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t alignment = bytes >= kHugePage ? kHugePage : detail::kSmallSlabBytes;
+    void* p = map(bytes);
     if (p == MAP_FAILED) return nullptr;
-    if (!slack) return p;
-    const auto start = reinterpret_cast<uintptr_t>(p);
-    const uintptr_t aligned = (start + kHugePage - 1) & ~(kHugePage - 1);
-    const size_t before = aligned - start, after = slack - before;
-    if (before) munmap(p, before);
-    if (after) munmap(reinterpret_cast<void*>(aligned + bytes), after);
-    madvise(reinterpret_cast<void*>(aligned), bytes, MADV_HUGEPAGE);
-    return reinterpret_cast<void*>(aligned);
+    if (reinterpret_cast<uintptr_t>(p) % alignment != 0) {
+      munmap(p, bytes);
+      p = map(bytes + alignment);
+      if (p == MAP_FAILED) return nullptr;
+      const auto start = reinterpret_cast<uintptr_t>(p);
+      const uintptr_t aligned = (start + alignment - 1) & ~(alignment - 1);
+      const size_t before = aligned - start, after = alignment - before;
+      if (before) munmap(p, before);
+      if (after) munmap(reinterpret_cast<void*>(aligned + bytes), after);
+      p = reinterpret_cast<void*>(aligned);
+    }
+    if (bytes >= kHugePage) madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
   }
 
-  void release(void* ptr, size_t bytes) override { munmap(ptr, bytes); }
+  // A hole in a mapping needs one mapping more, of which the system has only so many. The address space is lost then, the memory is not.
+  void release(void* ptr, size_t bytes) override {
+    if (munmap(ptr, bytes) != 0) madvise(ptr, bytes, MADV_DONTNEED);
+  }
+
+ private:
+  static void* map(size_t bytes) { return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
 };
 
 // One heap block per tensor, exactly as large as requested, so that tools see every access beyond it.
@@ -103,8 +115,6 @@ struct Fronts {
   int64_t ended_hits = 0;
   pthread_key_t key{};
   bool has_key = false;
-  int64_t small_peak = 0;  // of small blocks' bytes, as far as seen
-  int64_t small_blocks_peak = 0;
 };
 
 // Bumped by cpu_empty_cache: a thread whose lists are older gives them back first.
@@ -180,7 +190,7 @@ Cpu& cpu() {
     auto* const c = new Cpu(*raw, options);
     c->fronts.has_key = pthread_key_create(&c->fronts.key, thread_exit) == 0;
     // Handlers before fork() run in reverse order: those of small_alloc, whose locks are the inner ones, come first here.
-    small_reserved_bytes();
+    small_prepare();
     pthread_atfork(before_fork, after_fork, after_fork);
     return c;
   });
@@ -217,16 +227,12 @@ inline Front* front() noexcept {
   return f;
 }
 
-// Blocks in this thread's lists may be what keeps a segment from being released.
+// Blocks in this thread's lists may be what keeps a segment or slab from being released.
 void* allocate_block(size_t bytes) {
-  try {
-    return cpu().allocator.allocate(bytes);
-  } catch (const Error& e) {
-    const Front* const f = t_front;
-    if (e.code() != Code::kOutOfMemory || !f || f->held_blocks.load(std::memory_order_relaxed) == 0) throw;
-  }
+  CachingAllocator& allocator = cpu().allocator;
+  if (void* const p = allocator.try_allocate(bytes)) return p;
   cpu_empty_cache();
-  return cpu().allocator.allocate(bytes);
+  return allocator.allocate(bytes);
 }
 
 }  // namespace
@@ -278,6 +284,14 @@ void cpu_free_large(void* ptr, size_t bytes) noexcept {
 
 CachingAllocator& cpu_allocator() { return cpu().allocator; }
 
+void* cpu_take_slab(size_t bytes, size_t requested) {
+  CachingAllocator& allocator = cpu().allocator;
+  if (void* const p = allocator.take_slab(bytes)) return p;
+  cpu_empty_cache();
+  if (void* const p = allocator.take_slab(bytes)) return p;
+  allocator.throw_out_of_memory(requested);
+}
+
 MemoryStats cpu_memory_stats() {
   Fronts& fronts = cpu().fronts;
   std::lock_guard<std::mutex> lock(fronts.mutex);
@@ -290,39 +304,32 @@ MemoryStats cpu_memory_stats() {
     hits += f->hits.load(std::memory_order_relaxed);
   }
   const SmallCounters small = small_counters();
-  const auto live = static_cast<int64_t>(small.bytes_allocated - small.bytes_freed);
-  const auto live_blocks = static_cast<int64_t>(small.allocs - small.frees);
-  fronts.small_peak = std::max(fronts.small_peak, live);
-  fronts.small_blocks_peak = std::max(fronts.small_blocks_peak, live_blocks);
   // A block in a list was freed by its user, and each hit is one more block handed out.
-  const auto merge = [](MemoryStat& stat, int64_t in_lists, int64_t hit, int64_t taken, int64_t freed, int64_t peak) {
-    stat.current += taken - freed - in_lists;
-    stat.allocated += hit + taken;
+  const auto merge = [](MemoryStat& stat, int64_t in_lists, int64_t handed_out) {
+    stat.current -= in_lists;
+    stat.allocated += handed_out;
     stat.freed = stat.allocated - stat.current;
-    stat.peak = std::max(stat.peak + peak, stat.current);
   };
-  const auto taken = static_cast<int64_t>(small.bytes_allocated), freed = static_cast<int64_t>(small.bytes_freed);
   for (MemoryStat* stat : {&s.allocated_bytes, &s.requested_bytes, &s.active_bytes}) {
-    merge(*stat, held, hits_bytes, taken, freed, fronts.small_peak);
+    merge(*stat, held + small.listed_bytes, hits_bytes + small.taken_bytes);
   }
-  merge(s.allocations, held_blocks, hits, static_cast<int64_t>(small.allocs), static_cast<int64_t>(small.frees),
-        fronts.small_blocks_peak);
-  s.reserved_bytes.add(static_cast<int64_t>(small_reserved_bytes()));
+  merge(s.allocations, held_blocks + small.listed_blocks, hits + small.taken_blocks);
   return s;
 }
 
-void cpu_reset_peak() {
-  Fronts& fronts = cpu().fronts;
-  std::lock_guard<std::mutex> lock(fronts.mutex);
-  fronts.small_peak = fronts.small_blocks_peak = 0;
-  cpu().allocator.reset_peak();
+void cpu_reset_peak() { cpu().allocator.reset_peak(); }
+
+void cpu_set_limit(size_t bytes) {
+  CachingAllocator& allocator = cpu().allocator;
+  allocator.set_limit(bytes);
+  if (bytes && static_cast<size_t>(allocator.stats().reserved_bytes.current) > bytes) cpu_empty_cache();
 }
 
 size_t cpu_empty_cache() noexcept {
   g_epoch.fetch_add(1, std::memory_order_relaxed);
   const auto before = cpu().allocator.stats().reserved_bytes.freed;
   if (Front* const f = t_front) renew(*f);
-  small_flush_thread_cache();
+  small_release_slabs();
   cpu().allocator.empty_cache();
   return static_cast<size_t>(cpu().allocator.stats().reserved_bytes.freed - before);
 }

@@ -120,7 +120,7 @@ static void test_memory_limit(void** state) {
   const trt_memory_stats during = stats();
   assert_int_equal(during.limit, before.reserved_current + (8 << 20));
   assert_true(during.out_of_memory_count > before.out_of_memory_count);
-  assert_true(during.reserved_current <= before.reserved_current + (10 << 20)); /* slabs of small objects lie outside of the limit */
+  assert_true(during.reserved_current <= during.limit);
   fails(trt_memory_set_limit(kCpu, -1), TRT_INVALID_ARGUMENT, "negative");
   /* Raised again, everything works, and what was alive is unharmed. */
   ok(trt_memory_set_limit(kCpu, 0));
@@ -140,11 +140,125 @@ static void test_memory_limit(void** state) {
   trt_tensor_release(kept);
 }
 
+/* Tensors of 16 bytes: few bytes each, counted and limited like large ones. */
+static void test_many_small_tensors(void** state) {
+  (void)state;
+  enum { kCount = SANITIZED ? 50000 : 1000000 };
+  trt_tensor** tensors = malloc(kCount * sizeof *tensors);
+  assert_non_null(tensors);
+  const int64_t n = 4;
+  trt_tensor_release(floats(4, 1));
+  ok(trt_memory_empty_cache(kCpu));
+  ok(trt_memory_reset_peak(kCpu));
+  const trt_memory_stats before = stats();
+  for (int i = 0; i < kCount; ++i) ok(trt_full(&n, 1, trt_scalar_int(i), TRT_FLOAT32, NULL, &tensors[i]));
+  const trt_memory_stats with = stats();
+  assert_int_equal(with.allocations - before.allocations, kCount);
+  assert_true(with.allocated_current - before.allocated_current >= INT64_C(16) * kCount);
+  assert_true(with.allocated_current - before.allocated_current <= INT64_C(128) * kCount);
+  assert_true(with.allocated_total - before.allocated_total >= with.allocated_current - before.allocated_current);
+  assert_true(with.allocated_peak >= with.allocated_current && with.reserved_peak >= with.reserved_current);
+  assert_true(with.reserved_current >= before.reserved_current + (with.allocated_current - before.allocated_current));
+  for (int i = 0; i < kCount; i += 997) assert_true(((const float*)trt_tensor_data(tensors[i]))[3] == (float)i);
+  for (int i = 0; i < kCount; ++i) trt_tensor_release(tensors[i]);
+  trt_memory_stats after = stats();
+  assert_int_equal(after.allocated_current, before.allocated_current);
+  assert_int_equal(after.allocations, before.allocations);
+  assert_int_equal(after.freed_total - before.freed_total, after.allocated_total - before.allocated_total);
+  ok(trt_memory_empty_cache(kCpu));
+  after = stats();
+  assert_true(after.reserved_current <= before.reserved_current);
+  assert_true(after.segments <= before.segments);
+  /* A limit is kept, and the tensor too many is an error like any other. */
+  ok(trt_memory_set_limit(kCpu, after.reserved_current + INT64_C(32) * kCount));
+  int made = 0;
+  trt_status* refused = NULL;
+  while (made < kCount && !(refused = trt_full(&n, 1, trt_scalar_int(made), TRT_FLOAT32, NULL, &tensors[made]))) ++made;
+  assert_int_equal(trt_status_code(refused), TRT_OUT_OF_MEMORY);
+  assert_non_null(strstr(trt_status_message(refused), "limit"));
+  trt_status_release(refused);
+  assert_true(made > kCount / 20);
+  const trt_memory_stats full = stats();
+  assert_true(full.reserved_current <= full.limit);
+  assert_true(full.out_of_memory_count > after.out_of_memory_count);
+  /* The room of released ones serves again, for large tensors as well. */
+  const int64_t some = INT64_C(2) * kCount;
+  trt_tensor* large = NULL;
+  fails(trt_zeros(&some, 1, TRT_FLOAT32, NULL, &large), TRT_OUT_OF_MEMORY, "");
+  for (int i = 0; i < made; ++i) trt_tensor_release(tensors[i]);
+  ok(trt_zeros(&some, 1, TRT_FLOAT32, NULL, &large));
+  trt_tensor_release(large);
+  assert_true(stats().reserved_current <= full.limit);
+  ok(trt_memory_set_limit(kCpu, 0));
+  ok(trt_memory_empty_cache(kCpu));
+  assert_int_equal(stats().allocated_current, before.allocated_current);
+  assert_true(stats().reserved_current <= before.reserved_current);
+  free(tensors);
+}
+
+/* A step of training by hand; stops at the first failure, with everything released. */
+static trt_status* small_step(void) {
+  trt_tensor* t[8];
+  trt_module* linear = NULL;
+  int n = 0;
+  const int64_t sizes[] = {3, 5}, one = 1;
+  trt_status* s = trt_rand(sizes, 2, NULL, TRT_FLOAT32, NULL, &t[n]);
+  if (s) return s;
+  s = trt_tensor_set_requires_grad(t[n++], true);
+  if (!s) s = trt_linear_create(5, 70, NULL, &linear);
+  if (!s && !(s = trt_module_forward(linear, t[0], &t[n]))) ++n;
+  if (!s && !(s = trt_transpose(t[1], 0, 1, &t[n]))) ++n;
+  if (!s && !(s = trt_mul(t[2], t[2], &t[n]))) ++n;
+  if (!s && !(s = trt_softmax(t[3], 0, TRT_DTYPE_NONE, &t[n]))) ++n;
+  if (!s && !(s = trt_sum(t[4], &one, 1, false, TRT_FLOAT64, &t[n]))) ++n;
+  if (!s && !(s = trt_std(t[5], true, &t[n]))) ++n;
+  if (!s) s = trt_tensor_backward(t[n - 1]);
+  for (int i = 0; i < n; ++i) trt_tensor_release(t[i]);
+  trt_module_release(linear);
+  return s;
+}
+
+static void* small_steps_under_limits(void* arg) {
+  ok(trt_memory_empty_cache(kCpu));
+  const trt_memory_stats before = stats();
+  int failures = 0;
+  for (int64_t room = 1;; ++room) {
+    ok(trt_memory_set_limit(kCpu, before.reserved_current + (room << 14)));
+    trt_status* s = small_step();
+    const trt_code code = trt_status_code(s);
+    trt_status_release(s);
+    assert_true(stats().reserved_current <= stats().limit);
+    assert_int_equal(stats().allocated_current, before.allocated_current);
+    ok(trt_memory_set_limit(kCpu, 0));
+    ok(trt_memory_empty_cache(kCpu));
+    if (code == TRT_OK) break;
+    assert_int_equal(code, TRT_OUT_OF_MEMORY);
+    ++failures;
+  }
+  *(int*)arg = failures;
+  return NULL;
+}
+
+/* Every slab that a step needs refused once: each failure is a status, and nothing is lost. */
+static void test_limit_at_every_point(void** state) {
+  (void)state;
+  ok(small_step());
+  int failures = 0;
+  small_steps_under_limits(&failures);
+  assert_true(SANITIZED || failures > 20);
+  pthread_t thread; /* whose lists are empty */
+  assert_int_equal(pthread_create(&thread, NULL, small_steps_under_limits, &failures), 0);
+  pthread_join(thread, NULL);
+  assert_true(SANITIZED || failures > 20);
+  ok(small_step());
+}
+
 /* With the address space used up, statuses still come: a preallocated one where there is no memory for another. */
 static void test_no_memory_for_a_status(void** state) {
   (void)state;
   if (SANITIZED) skip();
   trt_tensor_release(floats(100, 1));
+  trt_tensor* kept = floats(4, 1); /* which leaves room for another beside it */
   const pid_t pid = fork();
   if (pid == 0) {
     alarm(20);
@@ -174,6 +288,7 @@ static void test_no_memory_for_a_status(void** state) {
   assert_int_equal(waitpid(pid, &status, 0), pid);
   assert_true(WIFEXITED(status));
   assert_int_equal(WEXITSTATUS(status), 0);
+  trt_tensor_release(kept);
 }
 
 static void test_shutdown(void** state) {
@@ -353,6 +468,8 @@ int main(void) {
       cmocka_unit_test(test_statuses),
       cmocka_unit_test(test_messages),
       cmocka_unit_test(test_memory_limit),
+      cmocka_unit_test(test_many_small_tensors),
+      cmocka_unit_test(test_limit_at_every_point),
       cmocka_unit_test(test_no_memory_for_a_status),
       cmocka_unit_test(test_shutdown),
       cmocka_unit_test(test_scopes),

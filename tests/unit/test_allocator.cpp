@@ -254,6 +254,42 @@ void limit_is_kept(void**) {
   a.verify();
 }
 
+void slabs_share_limit_and_statistics(void**) {
+  FakeDevice device(100 * kMiB);
+  trt::CachingAllocator a(device);
+  char* x = take(a, 10 * kMiB);
+  void* slab = a.take_slab(kMiB);
+  assert_int_equal(a.stats().reserved_bytes.current, 11 * kMiB);
+  assert_int_equal(a.stats().segments.current, 2);
+  a.count_in_slabs(3000, 3);
+  assert_int_equal(a.stats().allocated_bytes.current, 10 * kMiB + 3000);
+  assert_int_equal(a.stats().allocated_bytes.peak, 10 * kMiB + 3000);
+  assert_int_equal(a.stats().allocated_bytes.allocated, 10 * kMiB);
+  assert_int_equal(a.stats().allocations.current, 4);
+  a.verify();
+  a.free(x);
+  a.set_limit(11 * kMiB);
+  void* other = a.take_slab(kMiB);  // in the place of the free segment
+  assert_int_equal(device.used, 2 * kMiB);
+  a.verify();
+  assert_null(a.take_slab(10 * kMiB));
+  assert_int_equal(a.stats().ooms, 0);
+  assert_null(a.try_allocate(10 * kMiB));
+  assert_int_equal(a.stats().ooms, 0);
+  failure(trt::Code::kOutOfMemory, [&] { a.allocate(10 * kMiB); });
+  failure(trt::Code::kOutOfMemory, [&] { a.throw_out_of_memory(7); });
+  assert_int_equal(a.stats().ooms, 2);
+  a.count_in_slabs(-3000, -3);
+  a.give_slab(slab, kMiB);
+  x = take(a, 10 * kMiB);
+  assert_int_equal(a.stats().reserved_bytes.current, 11 * kMiB);
+  a.verify();
+  a.free(x);
+  a.give_slab(other, kMiB);
+  assert_int_equal(a.stats().allocated_bytes.current, 0);
+  a.verify();
+}
+
 void growth_is_bounded(void**) {
   FakeDevice device(100000 * kMiB);
   trt::CachingAllocator::Options options;
@@ -345,6 +381,81 @@ void random_replay(void**) {
     a.verify();
     assert_int_equal(a.stats().allocated_bytes.current, 0);
   }
+}
+
+// Small blocks that several threads take and free for each other, while slabs go back to the system: contents stay, the statistics end
+// where they began, and so does the reserved memory.
+void small_slabs_come_and_go(void**) {
+  trt::cpu_empty_cache();
+  const trt::MemoryStats before = trt::cpu_memory_stats();
+  constexpr int kBlocks = 20000;
+  std::vector<std::pair<char*, size_t>> blocks[3];
+  std::atomic<int> wrong{0}, arrived{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      for (int i = 0; i < kBlocks; ++i) {
+        const size_t bytes = 1 + random() % trt::kMaxSmall;
+        auto* p = static_cast<char*>(trt::cpu_allocate(bytes));
+        std::memset(p, static_cast<int>(bytes), bytes);
+        blocks[t].emplace_back(p, bytes);
+        if (i % 5000 == 4999) trt::cpu_empty_cache();
+      }
+      arrived.fetch_add(1);
+      while (arrived.load() < 3) std::this_thread::yield();
+      const auto& theirs = blocks[(t + 1) % 3];
+      for (size_t k = 0; k < theirs.size(); ++k) {
+        const auto [p, bytes] = theirs[k];
+        for (size_t j = 0; j < bytes; ++j) {
+          if (p[j] != static_cast<char>(bytes)) wrong.fetch_add(1);
+        }
+        trt::cpu_free(p, bytes);
+        if (k % 5000 == 4999) trt::cpu_empty_cache();
+      }
+      trt::cpu_verify();
+    });
+  }
+  for (auto& t : threads) t.join();
+  assert_int_equal(wrong.load(), 0);
+  const trt::MemoryStats after = trt::cpu_memory_stats();
+  assert_true(after.allocated_bytes.peak >= before.allocated_bytes.current + 3 * kBlocks * 512);
+  assert_int_equal(after.allocated_bytes.current, before.allocated_bytes.current);
+  assert_int_equal(after.allocations.current, before.allocations.current);
+  assert_int_equal(after.allocations.allocated - before.allocations.allocated, 3 * kBlocks);
+  trt::cpu_verify();
+  trt::cpu_empty_cache();
+  assert_true(trt::cpu_memory_stats().reserved_bytes.current <= before.reserved_bytes.current);
+  trt::cpu_verify();
+}
+
+// Another thread's lists, which cpu_empty_cache cannot reach, come back when one of them next runs empty.
+void small_lists_of_other_threads(void**) {
+  std::atomic<int> step{0};
+  const auto wait_for = [&](int s) {
+    while (step.load() < s) std::this_thread::yield();
+  };
+  std::thread other([&] {
+    std::vector<void*> blocks;
+    for (int i = 0; i < 40; ++i) blocks.push_back(trt::cpu_allocate(900));
+    for (void* p : blocks) trt::cpu_free(p, 900);
+    step.store(1);
+    wait_for(2);
+    void* p = trt::small_alloc(trt::kMaxSmall);  // the first of its size
+    step.store(3);
+    wait_for(4);
+    trt::small_free(p, trt::kMaxSmall);
+  });
+  wait_for(1);
+  trt::cpu_empty_cache();
+  const int64_t held = trt::cpu_allocator().stats().allocated_bytes.current;
+  if (trt::cpu_allocator().caching()) assert_true(held >= 16 * 960);
+  assert_int_equal(trt::cpu_memory_stats().allocated_bytes.current, 0);
+  step.store(2);
+  wait_for(3);
+  assert_int_equal(trt::cpu_allocator().stats().allocated_bytes.current, 0);
+  step.store(4);
+  other.join();
 }
 
 struct Item {
@@ -463,7 +574,7 @@ void cpu_free_at_thread_exit(void**) {
 
 void cpu_limit(void**) {
   trt::cpu_empty_cache();
-  trt::cpu_allocator().set_limit(8 * kMiB);
+  trt::cpu_set_limit(8 * kMiB);
   std::vector<void*> medium;
   failure(trt::Code::kOutOfMemory, [&] {
     for (int i = 0; i < 1000; ++i) medium.push_back(trt::cpu_allocate(60000));
@@ -472,7 +583,17 @@ void cpu_limit(void**) {
   // What is left in this thread's list must not keep the segments from serving a larger request.
   void* p = trt::cpu_allocate(7 * kMiB);
   trt::cpu_free(p, 7 * kMiB);
-  trt::cpu_allocator().set_limit(0);
+  std::vector<void*> small;
+  failure(trt::Code::kOutOfMemory, [&] {
+    for (int i = 0; i < 20000; ++i) small.push_back(trt::cpu_allocate(500));
+  });
+  assert_true(small.size() > 15000 && trt::cpu_memory_stats().reserved_bytes.current <= static_cast<int64_t>(8 * kMiB));
+  for (void* q : small) trt::cpu_free(q, 500);
+  // Nor must free slabs, those of the limit's new place included.
+  trt::cpu_free(trt::cpu_allocate(7 * kMiB), 7 * kMiB);
+  trt::cpu_set_limit(kMiB);
+  assert_true(trt::cpu_memory_stats().reserved_bytes.current <= static_cast<int64_t>(kMiB));
+  trt::cpu_set_limit(0);
   trt::cpu_verify();
 }
 
@@ -514,10 +635,13 @@ int main() {
       cmocka_unit_test(recorded_streams_delay_reuse),
       cmocka_unit_test(out_of_memory),
       cmocka_unit_test(limit_is_kept),
+      cmocka_unit_test(slabs_share_limit_and_statistics),
       cmocka_unit_test(growth_is_bounded),
       cmocka_unit_test(without_cache),
       cmocka_unit_test(peaks_can_be_reset),
       cmocka_unit_test(random_replay),
+      cmocka_unit_test(small_slabs_come_and_go),
+      cmocka_unit_test(small_lists_of_other_threads),
       cmocka_unit_test(cpu_blocks),
       cmocka_unit_test(cpu_threads),
       cmocka_unit_test(cpu_free_at_thread_exit),

@@ -22,7 +22,7 @@ extern "C" {
 #include "base/error.h"
 #include "base/log.h"
 #include "base/parallel.h"
-#include "base/small_alloc.h"
+#include "device/small_alloc.h"
 
 namespace {
 
@@ -232,7 +232,7 @@ void small_objects(void**) {
     for (const auto& [p, bytes] : live) trt::small_free(p, bytes);
   }
   trt::small_verify();
-  trt::small_flush_thread_cache();
+  trt::small_release_slabs();
   trt::small_verify();
   assert_int_equal(wrong.load(), 0);
 }
