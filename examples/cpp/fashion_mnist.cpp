@@ -43,48 +43,43 @@ Options parse(int argc, char** argv) {
 }
 
 trt::Dataset load(const std::string& directory, const std::string& part) {
-  trt_image_options o;
-  trt_image_options_init(&o);
-  o.mean = 0.2860f;
-  o.std = 0.3530f;
-  return trt::Dataset::from_idx(directory + "/" + part + "-images-idx3-ubyte.gz", directory + "/" + part + "-labels-idx1-ubyte.gz", o);
+  const std::string prefix = directory + "/" + part;
+  return trt::Dataset::from_idx(prefix + "-images-idx3-ubyte.gz", prefix + "-labels-idx1-ubyte.gz", trt::ImageOptions().mean(0.2860f).std_dev(0.3530f));
 }
 
-trt::Module build_network() {
+trt::nn::Sequential build_network() {
   using namespace trt::nn;
-  auto conv = defaults(trt_conv_options_init);
-  conv.padding[0] = conv.padding[1] = 1;
-  conv.bias = false;
-  // A braced list is evaluated in order, which fixes the initial weights.
-  return Sequential({Conv2d(1, 32, 3, conv), BatchNorm2d(32), ReLU(), MaxPool2d(2), Conv2d(32, 64, 3, conv), BatchNorm2d(64), ReLU(), MaxPool2d(2), Flatten(),
-                     Dropout(0.25), Linear(64 * 7 * 7, 128, false), BatchNorm1d(128), ReLU(), Linear(128, 10)});
+  const auto conv = [](int in, int out) { return Conv2dOptions(in, out, 3).padding(1).bias(false); };
+  // Braces evaluate the layers in order, which fixes the initial weights.
+  return Sequential{Conv2d(conv(1, 32)),  BatchNorm2d(32),              ReLU(), MaxPool2d(2), Conv2d(conv(32, 64)),
+                    BatchNorm2d(64),      ReLU(),                       MaxPool2d(2), Flatten(), Dropout(0.25),
+                    Linear(64 * 7 * 7, 128, false), BatchNorm1d(128), ReLU(), Linear(128, 10)};
 }
 
 struct Run {
-  trt::Module network;
-  trt::Optimizer optimizer;
-  trt::Scheduler scheduler;
+  trt::nn::Sequential network;
+  trt::optim::AdamW optimizer;
+  trt::optim::OneCycleLR scheduler;
   long epoch = 0;
 };
 
 void save(const Run& r, const Options& o) {
   std::vector<std::pair<std::string, trt::Tensor>> tensors;
   const auto add = [&](const std::string& prefix, const trt::StateDict& d) {
-    for (std::size_t i = 0; i < d.size(); ++i) tensors.emplace_back(prefix + "." + d.name(i), d.tensor(i));
+    for (const auto& [name, tensor] : d) tensors.emplace_back(prefix + "." + name, tensor);
   };
   add("network", r.network.state_dict());
   add("optimizer", r.optimizer.state_dict());
   add("scheduler", r.scheduler.state_dict());
-  std::uint64_t seed, offset;
-  trt::check(trt_generator_get_state(nullptr, &seed, &offset));
+  const auto generator = trt::Generator().state();
   trt::save_safetensors(o.save, tensors,
                         {{"format", kFormat},
                          {"epoch", std::to_string(r.epoch)},
                          {"epochs", std::to_string(o.epochs)},
                          {"batch_size", std::to_string(o.batch_size)},
                          {"seed", std::to_string(o.seed)},
-                         {"generator_seed", std::to_string(seed)},
-                         {"generator_offset", std::to_string(offset)}});
+                         {"generator_seed", std::to_string(generator.seed)},
+                         {"generator_offset", std::to_string(generator.offset)}});
 }
 
 void resume(Run& r, const Options& o) {
@@ -99,17 +94,15 @@ void resume(Run& r, const Options& o) {
     if (number(key) != static_cast<unsigned long long>(value)) throw std::runtime_error(o.resume + " was trained with another value of " + key);
   const auto section = [&](const std::string& prefix) {
     trt::StateDict d;
-    for (std::size_t i = 0; i < file.size(); ++i) {
-      const std::string name = file.name(i);
-      if (name.rfind(prefix + ".", 0) == 0) d.set(name.substr(prefix.size() + 1), file.tensor(name));
-    }
+    for (const std::string& name : file.keys())
+      if (name.rfind(prefix + ".", 0) == 0) d.set(name.substr(prefix.size() + 1), file[name]);
     return d;
   };
   r.network.load_state_dict(section("network"));
   r.optimizer.load_state_dict(section("optimizer"));
   r.scheduler.load_state_dict(section("scheduler"));
   r.epoch = static_cast<long>(number("epoch"));
-  trt::check(trt_generator_set_state(nullptr, number("generator_seed"), number("generator_offset")));
+  trt::Generator().set_state({number("generator_seed"), number("generator_offset")});
   std::printf("resumed %s after epoch %ld\n", o.resume.c_str(), r.epoch);
 }
 
@@ -118,13 +111,13 @@ double train_epoch(Run& r, trt::DataLoader& loader) {
   loader.set_epoch(r.epoch);
   double total = 0;
   long steps = 0;
-  while (auto batch = loader.next()) {
-    const trt::Tensor loss = trt::cross_entropy(r.network((*batch)[0]), (*batch)[1]);
+  for (auto& [images, labels] : loader) {
+    const trt::Tensor loss = trt::cross_entropy(r.network(images), labels);
     r.optimizer.zero_grad();
     loss.backward();
     r.optimizer.step();
     r.scheduler.step();
-    total += loss.item();
+    total += loss.item<double>();
     ++steps;
   }
   if (!std::isfinite(total)) throw std::runtime_error("the loss is no longer finite; try a smaller --lr");
@@ -132,32 +125,26 @@ double train_epoch(Run& r, trt::DataLoader& loader) {
 }
 
 double evaluate(Run& r, trt::DataLoader& loader) {
-  const trt::NoGrad no_grad;
+  const trt::NoGradGuard no_grad;
   r.network.eval();
-  loader.reset();
   double right = 0, seen = 0;
-  while (auto batch = loader.next()) {
-    right += trt::sum(trt::eq(trt::argmax(r.network((*batch)[0]), 1), (*batch)[1])).item();
-    seen += static_cast<double>((*batch)[1].numel());
+  for (auto& [images, labels] : loader) {
+    right += (r.network(images).argmax(1) == labels).sum().item<double>();
+    seen += static_cast<double>(labels.numel());
   }
   return 100 * right / seen;
 }
 
 int run(int argc, char** argv) {
   const Options o = parse(argc, argv);
-  if (o.threads) trt::check(trt_set_num_threads(static_cast<int32_t>(o.threads)));
-  trt::check(trt_manual_seed(static_cast<std::uint64_t>(o.seed)));
+  if (o.threads) trt::set_num_threads(static_cast<int>(o.threads));
+  trt::manual_seed(static_cast<std::uint64_t>(o.seed));
   const trt::Dataset train = load(o.data, "train"), test = load(o.data, "t10k");
-  auto train_options = trt::loader_options(), test_options = trt::loader_options();
-  train_options.batch_size = o.batch_size;
-  train_options.shuffle = train_options.drop_last = true;
-  train_options.seed = o.seed;
-  test_options.batch_size = 500;
-  test_options.seed = o.seed;
-  trt::DataLoader train_loader(train, train_options), test_loader(test, test_options);
+  trt::DataLoader train_loader(train, trt::DataLoaderOptions(o.batch_size).shuffle().drop_last().seed(o.seed));
+  trt::DataLoader test_loader(test, trt::DataLoaderOptions(500).seed(o.seed));
 
-  const trt::Module network = build_network();
-  trt::Optimizer optimizer = trt::optim::AdamW(network.parameters(), o.lr);
+  const auto network = build_network();
+  trt::optim::AdamW optimizer(network->parameters(), o.lr);
   Run r{network, optimizer, trt::optim::OneCycleLR(optimizer, o.lr, std::max<std::int64_t>(1, train_loader.batches() * o.epochs))};
   std::printf("%s\n%lld parameters\n", network.to_string().c_str(), static_cast<long long>(network.parameter_count()));
   if (!o.resume.empty()) resume(r, o);

@@ -3,7 +3,7 @@
 
   generate.py --out DIR              writes the C++ sources of the build (only files whose content changed)
   generate.py --list                 prints the names of those files, one a line
-  generate.py --headers DIR          writes the public headers ops.h and ops.hpp
+  generate.py --headers DIR          writes the public headers ops.h, ops.hpp and tensor_methods.inc
   generate.py --check-headers DIR    fails when they are not what would be generated
 
 --extra DIR adds the declarations of another folder to any of these.
@@ -75,7 +75,7 @@ def main():
     for directory, check in ((args.headers, False), (args.check_headers, True)):
         if not directory:
             continue
-        for name, text in (("ops.h", emit_c.header(groups)), ("ops.hpp", emit_hpp.header(groups))):
+        for name, text in (("ops.h", emit_c.header(groups)), *emit_hpp.headers(groups).items()):
             path = os.path.join(directory, name)
             if not check:
                 with open(path, "w", encoding="utf-8") as f:
