@@ -125,7 +125,7 @@ def pairs(f):
     kinds |= {f"trt_{h}* const*": "handles" for h in HANDLES}
     found = []
     for a, b in zip(f.params, f.params[1:]):
-        if b.type == "size_t" and a.type in kinds and (b.name in (a.name + "_count", "count", "ndim")):
+        if b.type == "size_t" and a.type in kinds and (b.name in (a.name + "_count", a.name.rstrip("s") + "_count", "count", "ndim")):
             found.append((kinds[a.type], a, b))
     return found
 

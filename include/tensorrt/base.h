@@ -75,6 +75,18 @@ TRT_API void trt_status_release(trt_status* status);
  * memory it returns a preallocated out-of-memory status. `message` is copied. Any thread. @since 0.1
  */
 TRT_API trt_status* trt_status_create(trt_code code, const char* message);
+/** Called once when the library lets go of user_data. */
+typedef void (*trt_destroy_fn)(void* user_data);
+/**
+ * The same with an object of the host, the exception of a language binding for example: `destroy` runs exactly once for `payload`, on any thread: when
+ * nothing holds the status any more, or before this function returns when there is no memory for it. Without `destroy` no payload is kept. @since 0.1
+ */
+TRT_API trt_status* trt_status_create_with(trt_code code, const char* message, void* payload, trt_destroy_fn destroy);
+/**
+ * The payload, borrowed from the status, when it was made with this very `destroy`: so each binding finds its own. NULL otherwise, and for NULL.
+ * Any thread. @since 0.1
+ */
+TRT_API void* trt_status_payload(const trt_status* status, trt_destroy_fn destroy);
 /** The name of a code, "INVALID_ARGUMENT"; a constant. @since 0.1 */
 TRT_API const char* trt_code_name(trt_code code);
 
@@ -161,8 +173,6 @@ TRT_API trt_status* trt_set_num_threads(int32_t threads);
 typedef enum trt_log_level { TRT_LOG_DEBUG = 0, TRT_LOG_INFO = 1, TRT_LOG_WARNING = 2, TRT_LOG_ERROR = 3, TRT_LOG_OFF = 4 } trt_log_level;
 /** Receives a log line (level: a trt_log_level); may be called from any thread of the library, never concurrently with itself. */
 typedef void (*trt_log_fn)(int level, const char* message, void* user_data);
-/** Called once when the library lets go of user_data. */
-typedef void (*trt_destroy_fn)(void* user_data);
 /**
  * Sends log lines to `fn` (NULL: nowhere, the default). `destroy` (may be NULL) runs exactly once for `user_data`, when another callback
  * replaces this one. Internally synchronized. @since 0.1

@@ -21,13 +21,13 @@ namespace {
 
 // Returned when there is no memory to make another status. Never freed.
 trt_status& out_of_memory_status() {
-  static trt_status* s = new trt_status{TRT_OUT_OF_MEMORY, true, "out of memory", ""};
+  static trt_status* s = new trt_status{TRT_OUT_OF_MEMORY, true, "out of memory", "", nullptr};
   return *s;
 }
 
-trt_status* make_status(int code, std::string message, std::string op) noexcept {
+trt_status* make_status(int code, std::string message, std::string op, std::shared_ptr<const trt_status::Payload> payload = nullptr) noexcept {
   try {
-    return new trt_status{code, false, std::move(message), std::move(op)};
+    return new trt_status{code, false, std::move(message), std::move(op), std::move(payload)};
   } catch (...) {
     return &out_of_memory_status();
   }
@@ -98,7 +98,7 @@ trt_status* status_of_exception(const char* op) noexcept {
 }
 
 StatusError::StatusError(const StatusError& o) : status_(nullptr) {
-  if (o.status_) status_ = make_status(o.status_->code, o.status_->message, o.status_->op);
+  if (o.status_) status_ = make_status(o.status_->code, o.status_->message, o.status_->op, o.status_->payload);
 }
 
 void throw_null_argument(const char* name) { throw_error(Code::kInvalidArgument, str_cat("argument '", name, "' is NULL")); }
@@ -121,12 +121,23 @@ TRT_EXPORT const char* trt_status_op(const trt_status* status) { return status ?
 TRT_EXPORT void trt_status_release(trt_status* status) {
   if (status && !status->shared) delete status;
 }
-TRT_EXPORT trt_status* trt_status_create(trt_code code, const char* message) {
+TRT_EXPORT trt_status* trt_status_create(trt_code code, const char* message) { return trt_status_create_with(code, message, nullptr, nullptr); }
+TRT_EXPORT trt_status* trt_status_create_with(trt_code code, const char* message, void* payload, trt_destroy_fn destroy) {
+  std::shared_ptr<const trt_status::Payload> shared;
   try {
-    return make_status(code == TRT_OK ? TRT_CALLBACK : code, message ? message : "", "");
+    if (destroy) shared = std::make_shared<const trt_status::Payload>(payload, destroy);
+  } catch (...) {
+    destroy(payload);
+    return &out_of_memory_status();
+  }
+  try {
+    return make_status(code == TRT_OK ? TRT_CALLBACK : code, message ? message : "", "", std::move(shared));
   } catch (...) {
     return &out_of_memory_status();
   }
+}
+TRT_EXPORT void* trt_status_payload(const trt_status* status, trt_destroy_fn destroy) {
+  return status && status->payload && status->payload->destroy == destroy ? status->payload->object : nullptr;
 }
 
 TRT_EXPORT const char* trt_code_name(trt_code code) {

@@ -5,6 +5,7 @@
 // objects themselves in the same way, or small structs defined here.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,20 @@
 #include "tensorrt/tensor.h"
 
 struct trt_status {
+  // An object of the host.
+  struct Payload {
+    Payload(void* p, trt_destroy_fn d) : object(p), destroy(d) {}
+    Payload(const Payload&) = delete;
+    ~Payload() { destroy(object); }
+    void* object;
+    trt_destroy_fn destroy;
+  };
+
   int code;
   bool shared;  // preallocated: never freed
   std::string message;
   std::string op;
+  std::shared_ptr<const Payload> payload;  // copies share it
 };
 
 struct trt_tensor_list {

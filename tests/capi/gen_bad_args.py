@@ -184,7 +184,7 @@ class Emitter:
             body.append(f"  (void){call};\n  const bool success = true;\n")
         if not status:
             after = []
-        if f.name == "trt_status_create":
+        if f.name in ("trt_status_create", "trt_status_create_with"):
             body[-1] = f"  trt_status_release({call});\n  const bool success = true;\n"
         elif f.name.endswith("_retain") and f.name[:-7] + "_release" in self.names:
             body[-1] = f"  {f.name[:-7]}_release({call});\n  const bool success = true;\n"

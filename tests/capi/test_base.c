@@ -54,6 +54,50 @@ static void test_statuses(void** state) {
   trt_status_release(own);
 }
 
+static void count_up(void* n) { ++*(int*)n; }
+static void other_destroy(void* n) { (void)n; }
+static trt_status* hook_with_payload(const trt_tensor* grad, trt_tensor** out, void* data) {
+  (void)grad, (void)out;
+  return trt_status_create_with(TRT_CALLBACK, "with an object", data, count_up);
+}
+/* A status takes an object of the host along: to the caller of the outer function, and to its end. */
+static void test_payloads(void** state) {
+  (void)state;
+  int ends = 0;
+  trt_status* own = trt_status_create_with(TRT_DATA, "text", &ends, count_up);
+  assert_int_equal(trt_status_code(own), TRT_DATA);
+  assert_string_equal(trt_status_message(own), "text");
+  assert_ptr_equal(trt_status_payload(own, count_up), &ends);
+  assert_null(trt_status_payload(own, other_destroy));
+  assert_null(trt_status_payload(own, NULL));
+  assert_null(trt_status_payload(NULL, count_up));
+  assert_int_equal(ends, 0);
+  trt_status_release(own);
+  assert_int_equal(ends, 1);
+  own = trt_status_create_with(TRT_OK, NULL, &ends, NULL); /* nothing to call at its end: not kept */
+  assert_int_not_equal(trt_status_code(own), TRT_OK);
+  assert_null(trt_status_payload(own, NULL));
+  trt_status_release(own);
+  own = trt_status_create(TRT_DATA, "text");
+  assert_null(trt_status_payload(own, NULL));
+  trt_status_release(own);
+
+  trt_tensor *x = floats(4, 1), *y, *s;
+  ok(trt_tensor_set_requires_grad(x, true));
+  ok(trt_mul(x, x, &y));
+  ok(trt_sum(y, NULL, 0, false, TRT_DTYPE_NONE, &s));
+  uint64_t id;
+  ok(trt_tensor_add_hook(y, hook_with_payload, &ends, NULL, &id));
+  own = trt_tensor_backward(s);
+  assert_ptr_equal(trt_status_payload(own, count_up), &ends);
+  assert_int_equal(ends, 1);
+  trt_status_release(own);
+  assert_int_equal(ends, 2);
+  trt_tensor_release(s);
+  trt_tensor_release(y);
+  trt_tensor_release(x);
+}
+
 /* What a message has to say: the operator, the shapes, the dtypes. */
 static void test_messages(void** state) {
   (void)state;
@@ -466,6 +510,7 @@ static void test_statistics(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_statuses),
+      cmocka_unit_test(test_payloads),
       cmocka_unit_test(test_messages),
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_many_small_tensors),
