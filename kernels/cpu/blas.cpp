@@ -20,6 +20,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/lazy.h"
 #include "base/macros.h"
 
 namespace trt::cpu {
@@ -50,9 +51,10 @@ CpuFeatures detect_cpu() {
 }
 
 // The environment with `core` (when not empty) and one thread for OpenBLAS. Leaked on purpose: see the note in blas.h.
-// The static list keeps the blocks reachable for leak checkers.
+// The list keeps the blocks reachable for leak checkers; guarded by the lock of loading.
+constinit std::vector<void*>* g_environments = nullptr;
 char** environment_for(const std::string& core) {
-  static std::vector<void*>* keep = new std::vector<void*>;
+  if (!g_environments) g_environments = new std::vector<void*>;
   std::vector<std::string_view> drop = {"OPENBLAS_NUM_THREADS="};
   if (!core.empty()) drop.push_back("OPENBLAS_CORETYPE=");
   size_t n = 0;
@@ -60,7 +62,7 @@ char** environment_for(const std::string& core) {
   while (old && old[n]) ++n;
   char** copy = static_cast<char**>(std::calloc(n + 3, sizeof(char*)));
   if (!copy) throw_error(Code::kOutOfMemory, "loading OpenBLAS: no memory for an environment");
-  keep->push_back(copy);
+  g_environments->push_back(copy);
   size_t out = 0;
   for (size_t i = 0; i < n && old[i]; ++i) {
     std::string_view entry = old[i];
@@ -71,7 +73,7 @@ char** environment_for(const std::string& core) {
   auto add = [&](const std::string& entry) {
     char* s = ::strdup(entry.c_str());
     if (!s) throw_error(Code::kOutOfMemory, "loading OpenBLAS: no memory for an environment");
-    keep->push_back(s);
+    g_environments->push_back(s);
     copy[out++] = s;
   };
   if (!core.empty()) add("OPENBLAS_CORETYPE=" + core);
@@ -258,6 +260,7 @@ bool g_fork_waits_for_load = false;
 // A child process finds the library as it was in the moment of fork(): a lock of its allocator that another thread held stays locked
 // for ever, a half-done initialization stays half done. So fork() waits until no thread is inside, and calls wait for fork().
 void before_fork() {
+  if (t_forks) return;  // registered twice: by a child that was forked while its parent registered
   if (g_fork_waits_for_load) g_load_mutex.lock();
   t_forks = true;  // handlers of the host that run after this one may compute
   g_forking.store(true, std::memory_order_seq_cst);
@@ -265,6 +268,7 @@ void before_fork() {
     while (c.calls.load(std::memory_order_seq_cst) != 0) sched_yield();
 }
 void after_fork() {
+  if (!t_forks) return;
   g_forking.store(false, std::memory_order_release);
   t_forks = false;
   if (g_fork_waits_for_load) g_load_mutex.unlock();
@@ -272,8 +276,9 @@ void after_fork() {
 
 // glibc before 2.36 holds a lock around these handlers which the library's own initializer needs: there fork() does not wait for
 // loading.
+constinit Lazy<bool> g_fork_handlers;
 void register_fork_handlers() {
-  static const bool registered = [] {
+  g_fork_handlers.get([] {
     int major = 0, minor = 0;
     const char* const version = gnu_get_libc_version();
     if (const char* dot = std::strchr(version, '.')) {
@@ -281,9 +286,8 @@ void register_fork_handlers() {
       std::from_chars(dot + 1, version + std::strlen(version), minor);
     }
     g_fork_waits_for_load = major * 1000 + minor >= 2036;
-    return pthread_atfork(before_fork, after_fork, after_fork) == 0;
-  }();
-  static_cast<void>(registered);
+    return new bool(pthread_atfork(before_fork, after_fork, after_fork) == 0);
+  });
 }
 
 }  // namespace

@@ -538,8 +538,7 @@ namespace trt::cpu {
 HWY_EXPORT(get_conv_kernels);
 
 const ConvKernels& conv_kernels() {
-  static const ConvKernels* const kernels = HWY_DYNAMIC_DISPATCH(get_conv_kernels)();
-  return *kernels;
+  return *HWY_DYNAMIC_DISPATCH(get_conv_kernels)();
 }
 
 }  // namespace trt::cpu

@@ -94,32 +94,34 @@ void copy_loop(const void* src, void* dst, int64_t n) {
 
 // ---- Float16 and BFloat16
 
-void half_to_float(const void* src, void* dst, int64_t n) {
-  const auto* s = static_cast<const uint16_t*>(src);
-  auto* d = static_cast<float*>(dst);
+// Calls vector(df, dh, du, i) for whole vectors where the target converts them, one(i) for the rest.
+template <class Vector, class One>
+HWY_INLINE void half_loop(int64_t n, [[maybe_unused]] const Vector& vector, const One& one) {
   int64_t i = 0;
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   const hn::ScalableTag<float> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dh;
   const hn::RebindToUnsigned<decltype(dh)> du;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::PromoteTo(df, hn::BitCast(dh, hn::LoadU(du, s + i))), df, d + i);
+  for (; i + lanes <= n; i += lanes) vector(df, dh, du, i);
 #endif
-  for (; i < n; ++i) d[i] = half_bits_to_float(s[i]);
+  for (; i < n; ++i) one(i);
+}
+
+void half_to_float(const void* src, void* dst, int64_t n) {
+  const auto* s = static_cast<const uint16_t*>(src);
+  auto* d = static_cast<float*>(dst);
+  half_loop(
+      n, [&](auto df, auto dh, auto du, int64_t i) HWY_ATTR { hn::StoreU(hn::PromoteTo(df, hn::BitCast(dh, hn::LoadU(du, s + i))), df, d + i); },
+      [&](int64_t i) { d[i] = half_bits_to_float(s[i]); });
 }
 
 void float_to_half(const void* src, void* dst, int64_t n) {
   const auto* s = static_cast<const float*>(src);
   auto* d = static_cast<uint16_t*>(dst);
-  int64_t i = 0;
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  const hn::ScalableTag<float> df;
-  const hn::Rebind<hwy::float16_t, decltype(df)> dh;
-  const hn::RebindToUnsigned<decltype(dh)> du;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
-  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::BitCast(du, hn::DemoteTo(dh, hn::LoadU(df, s + i))), du, d + i);
-#endif
-  for (; i < n; ++i) d[i] = float_to_half_bits(s[i]);
+  half_loop(
+      n, [&](auto df, auto dh, auto du, int64_t i) HWY_ATTR { hn::StoreU(hn::BitCast(du, hn::DemoteTo(dh, hn::LoadU(df, s + i))), du, d + i); },
+      [&](int64_t i) { d[i] = float_to_half_bits(s[i]); });
 }
 
 void bfloat16_to_float(const void* src, void* dst, int64_t n) {
@@ -322,7 +324,7 @@ void transpose_impl(const void* src, void* dst, int64_t rows, int64_t cols, int6
 // ---- The table
 
 template <typename T>
-void add_type(ConvertTable& t) {
+constexpr void add_type(ConvertTable& t) {
   const int k = static_cast<int>(dtype_of<T>());
   t.load[k][0] = convert_loop<T, float>;
   t.load[k][1] = convert_loop<T, double>;
@@ -332,7 +334,7 @@ void add_type(ConvertTable& t) {
   t.store[2][k] = convert_loop<int64_t, T>;
 }
 template <typename T, ConvertFn kToFloat, ConvertFn kFromFloat>
-void add_half(ConvertTable& t) {
+constexpr void add_half(ConvertTable& t) {
   const int k = static_cast<int>(dtype_of<T>());
   t.load[k][0] = kToFloat;
   t.load[k][1] = convert_from_half<kToFloat, T, double>;
@@ -342,7 +344,7 @@ void add_half(ConvertTable& t) {
   t.store[2][k] = convert_to_half<kFromFloat, int64_t, T>;
 }
 
-ConvertTable make_table() {
+constexpr ConvertTable make_table() {
   ConvertTable t;
   add_type<bool>(t);
   add_type<uint8_t>(t);
@@ -364,13 +366,11 @@ ConvertTable make_table() {
   t.transpose[3] = transpose_impl<uint64_t>;
   return t;
 }
+constexpr ConvertTable kTable = make_table();
 
 }  // namespace
 
-const ConvertTable* convert_table() {
-  static const ConvertTable t = make_table();
-  return &t;
-}
+const ConvertTable* convert_table() { return &kTable; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace trt::cpu

@@ -1,6 +1,7 @@
 #include "kernels/cpu/gemv_kernels.h"
 
 #include "kernels/cpu/hwy_targets.h"
+#include "kernels/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemv_kernels.cpp"
@@ -71,13 +72,13 @@ void rows(int64_t count, int64_t cols, T alpha, const T* a, int64_t lda, const T
   for (; i < count; ++i) y[i * incy] += alpha * dot(cols, a + i * lda, x);
 }
 
-constexpr GemvKernels<float> kFloat = {dot<float>, rows<float>};
-constexpr GemvKernels<double> kDouble = {dot<double>, rows<double>};
+template <typename T>
+constexpr GemvKernels<T> kGemv = {dot<T>, rows<T>};
+constexpr Tables<GemvKernels, float, double> kTables = {kGemv<float>, kGemv<double>};
 
 }  // namespace
 
-const GemvKernels<float>* get_gemv_float() { return &kFloat; }
-const GemvKernels<double>* get_gemv_double() { return &kDouble; }
+const Tables<GemvKernels, float, double>* gemv_tables() { return &kTables; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace trt::cpu
@@ -86,19 +87,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trt::cpu {
 
-HWY_EXPORT(get_gemv_float);
-HWY_EXPORT(get_gemv_double);
+HWY_EXPORT(gemv_tables);
 
-template <>
-const GemvKernels<float>& gemv_kernels<float>() {
-  static const GemvKernels<float>* const kernels = HWY_DYNAMIC_DISPATCH(get_gemv_float)();
-  return *kernels;
+template <typename T>
+const GemvKernels<T>& gemv_kernels() {
+  return *HWY_DYNAMIC_DISPATCH(gemv_tables)();
 }
-template <>
-const GemvKernels<double>& gemv_kernels<double>() {
-  static const GemvKernels<double>* const kernels = HWY_DYNAMIC_DISPATCH(get_gemv_double)();
-  return *kernels;
-}
+template const GemvKernels<float>& gemv_kernels<float>();
+template const GemvKernels<double>& gemv_kernels<double>();
 
 }  // namespace trt::cpu
 #endif

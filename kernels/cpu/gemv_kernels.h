@@ -17,7 +17,7 @@ struct GemvKernels {
   void (*rows)(int64_t rows, int64_t cols, T alpha, const T* a, int64_t lda, const T* x, T* y, int64_t incy);
 };
 
-// The sets for this processor; chosen once. For float and double.
+// The sets for this processor, for float and double.
 template <typename T>
 const GemvKernels<T>& gemv_kernels();
 

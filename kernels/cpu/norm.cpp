@@ -10,6 +10,7 @@
 #include "kernels/cpu/hwy_targets.h"
 #include "kernels/cpu/reduce.h"
 #include "kernels/cpu/reduce_kernels.h"
+#include "kernels/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/norm.cpp"
@@ -120,12 +121,9 @@ void ln_apply(const T* gy, const T* x, const T* gamma, T* gx, int64_t n, T mean,
 }
 
 template <typename T>
-const void* make_layer_norm() {
-  static const LayerNormTable<T> t = {ln_forward<T>, ln_sums<T>, ln_apply<T>};
-  return &t;
-}
-const void* float_layer_norm() { return make_layer_norm<float>(); }
-const void* double_layer_norm() { return make_layer_norm<double>(); }
+constexpr LayerNormTable<T> kLayerNorm = {ln_forward<T>, ln_sums<T>, ln_apply<T>};
+constexpr Tables<LayerNormTable, float, double> kLayerNorms = {kLayerNorm<float>, kLayerNorm<double>};
+const Tables<LayerNormTable, float, double>* layer_norm_tables() { return &kLayerNorms; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace trt::cpu
@@ -134,20 +132,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trt::cpu {
 
-HWY_EXPORT(float_layer_norm);
-HWY_EXPORT(double_layer_norm);
+HWY_EXPORT(layer_norm_tables);
 
 namespace {
 
 template <typename T>
-const LayerNormTable<T>& table();
-template <>
-const LayerNormTable<float>& table() {
-  return *static_cast<const LayerNormTable<float>*>(HWY_DYNAMIC_DISPATCH(float_layer_norm)());
-}
-template <>
-const LayerNormTable<double>& table() {
-  return *static_cast<const LayerNormTable<double>*>(HWY_DYNAMIC_DISPATCH(double_layer_norm)());
+const LayerNormTable<T>& table() {
+  return *HWY_DYNAMIC_DISPATCH(layer_norm_tables)();
 }
 
 int64_t row_grain(int64_t n) { return std::max<int64_t>(1, kReduceGrain / 2 / std::max<int64_t>(1, n)); }

@@ -9,6 +9,7 @@
 #include "kernels/cpu/hwy_targets.h"
 #include "kernels/cpu/norm.h"
 #include "kernels/cpu/reduce_kernels.h"
+#include "kernels/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/norm_batch.cpp"
@@ -86,13 +87,9 @@ void bn_backward(const T* gy, const T* x, T* gx, int64_t begin, int64_t end, int
 }
 
 template <typename T>
-const void* make_batch_norm() {
-  static const BatchNormTable<T> t = {bn_forward<false, T>, bn_forward<true, T>, bn_backward<false, T>,
-                                      bn_backward<true, T>};
-  return &t;
-}
-const void* float_batch_norm() { return make_batch_norm<float>(); }
-const void* double_batch_norm() { return make_batch_norm<double>(); }
+constexpr BatchNormTable<T> kBatchNorm = {bn_forward<false, T>, bn_forward<true, T>, bn_backward<false, T>, bn_backward<true, T>};
+constexpr Tables<BatchNormTable, float, double> kBatchNorms = {kBatchNorm<float>, kBatchNorm<double>};
+const Tables<BatchNormTable, float, double>* batch_norm_tables() { return &kBatchNorms; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace trt::cpu
@@ -101,20 +98,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trt::cpu {
 
-HWY_EXPORT(float_batch_norm);
-HWY_EXPORT(double_batch_norm);
+HWY_EXPORT(batch_norm_tables);
 
 namespace {
 
 template <typename T>
-const BatchNormTable<T>& table();
-template <>
-const BatchNormTable<float>& table() {
-  return *static_cast<const BatchNormTable<float>*>(HWY_DYNAMIC_DISPATCH(float_batch_norm)());
-}
-template <>
-const BatchNormTable<double>& table() {
-  return *static_cast<const BatchNormTable<double>*>(HWY_DYNAMIC_DISPATCH(double_batch_norm)());
+const BatchNormTable<T>& table() {
+  return *HWY_DYNAMIC_DISPATCH(batch_norm_tables)();
 }
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

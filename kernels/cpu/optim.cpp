@@ -13,6 +13,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/optim.cpp"
 #include "hwy/foreach_target.h"
 #include "kernels/cpu/hwy_targets.h"
+#include "kernels/cpu/tables.h"
 //
 #include "hwy/highway.h"
 
@@ -153,8 +154,8 @@ void scale(T* x, int64_t n, T factor) {
 template <typename T>
 constexpr OptimKernels<T> kTable = {sgd<T>, adam<T>, sum_squares<T>, scale<T>};
 
-const OptimKernels<float>* kernels_f32() { return &kTable<float>; }
-const OptimKernels<double>* kernels_f64() { return &kTable<double>; }
+constexpr Tables<OptimKernels, float, double> kTables = {kTable<float>, kTable<double>};
+const Tables<OptimKernels, float, double>* tables() { return &kTables; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace
@@ -165,18 +166,11 @@ HWY_AFTER_NAMESPACE();
 namespace trt::cpu {
 namespace {
 
-HWY_EXPORT(kernels_f32);
-HWY_EXPORT(kernels_f64);
+HWY_EXPORT(tables);
 
 template <typename T>
 const OptimKernels<T>& table() {
-  if constexpr (std::is_same_v<T, float>) {
-    static const OptimKernels<float>* const k = HWY_DYNAMIC_DISPATCH(kernels_f32)();
-    return *k;
-  } else {
-    static const OptimKernels<double>* const k = HWY_DYNAMIC_DISPATCH(kernels_f64)();
-    return *k;
-  }
+  return *HWY_DYNAMIC_DISPATCH(tables)();
 }
 
 constexpr int64_t kGrain = int64_t{1} << 14;

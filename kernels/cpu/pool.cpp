@@ -13,6 +13,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/pool.cpp"
 #include "hwy/foreach_target.h"
 #include "kernels/cpu/hwy_targets.h"
+#include "kernels/cpu/tables.h"
 //
 #include "hwy/highway.h"
 
@@ -350,8 +351,8 @@ T sum(const T* x, int64_t n) {
 template <typename T>
 constexpr PoolKernels<T> kTable = {max_rows<T>, avg_rows<T>, max_grad_2x2<T>, avg_grad_2x2<T>, sum<T>};
 
-const PoolKernels<float>* kernels_f32() { return &kTable<float>; }
-const PoolKernels<double>* kernels_f64() { return &kTable<double>; }
+constexpr Tables<PoolKernels, float, double> kTables = {kTable<float>, kTable<double>};
+const Tables<PoolKernels, float, double>* tables() { return &kTables; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace
@@ -362,18 +363,11 @@ HWY_AFTER_NAMESPACE();
 namespace trt::cpu {
 namespace {
 
-HWY_EXPORT(kernels_f32);
-HWY_EXPORT(kernels_f64);
+HWY_EXPORT(tables);
 
 template <typename T>
 const PoolKernels<T>& table() {
-  if constexpr (sizeof(T) == 4) {
-    static const PoolKernels<float>* const k = HWY_DYNAMIC_DISPATCH(kernels_f32)();
-    return *k;
-  } else {
-    static const PoolKernels<double>* const k = HWY_DYNAMIC_DISPATCH(kernels_f64)();
-    return *k;
-  }
+  return *HWY_DYNAMIC_DISPATCH(tables)();
 }
 
 // A chunk of parallel work is at least this many element visits.

@@ -400,8 +400,7 @@ namespace {
 HWY_EXPORT(kernels);
 
 const Kernels& table() {
-  static const Kernels* const k = HWY_DYNAMIC_DISPATCH(kernels)();
-  return *k;
+  return *HWY_DYNAMIC_DISPATCH(kernels)();
 }
 
 constexpr int64_t kGrainGroups = 512;

@@ -9,6 +9,7 @@
 #include "kernels/cpu/hwy_targets.h"
 #include "kernels/cpu/reduce.h"
 #include "kernels/cpu/reduce_kernels.h"
+#include "kernels/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/reduce_index.cpp"
@@ -83,13 +84,9 @@ void index_cols(const T* HWY_RESTRICT x, int64_t rows, int64_t stride, int64_t n
 }
 
 template <typename T>
-const void* index_table() {
-  static const IndexTable<T> t = {find_value<T>, index_cols<true, T>, index_cols<false, T>};
-  return &t;
-}
-const void* float_index() { return index_table<float>(); }
-const void* double_index() { return index_table<double>(); }
-const void* int64_index() { return index_table<int64_t>(); }
+constexpr IndexTable<T> kIndex = {find_value<T>, index_cols<true, T>, index_cols<false, T>};
+constexpr Tables<IndexTable, float, double, int64_t> kIndices = {kIndex<float>, kIndex<double>, kIndex<int64_t>};
+const Tables<IndexTable, float, double, int64_t>* index_tables() { return &kIndices; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace trt::cpu
@@ -98,25 +95,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trt::cpu {
 
-HWY_EXPORT(float_index);
-HWY_EXPORT(double_index);
-HWY_EXPORT(int64_index);
+HWY_EXPORT(index_tables);
 
 namespace {
 
 template <typename T>
-const IndexTable<T>& table();
-template <>
-const IndexTable<float>& table() {
-  return *static_cast<const IndexTable<float>*>(HWY_DYNAMIC_DISPATCH(float_index)());
-}
-template <>
-const IndexTable<double>& table() {
-  return *static_cast<const IndexTable<double>*>(HWY_DYNAMIC_DISPATCH(double_index)());
-}
-template <>
-const IndexTable<int64_t>& table() {
-  return *static_cast<const IndexTable<int64_t>*>(HWY_DYNAMIC_DISPATCH(int64_index)());
+const IndexTable<T>& table() {
+  return *HWY_DYNAMIC_DISPATCH(index_tables)();
 }
 
 template <typename T>

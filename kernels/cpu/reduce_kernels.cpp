@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kernels/cpu/hwy_targets.h"
+#include "kernels/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/reduce_kernels.cpp"
@@ -252,38 +253,34 @@ void reduce_cols(const T* HWY_RESTRICT x, int64_t rows, int64_t stride, int64_t 
 }
 
 template <class Op, typename T>
-ReduceKernel<T> kernel(const ReduceKernel<T>* fold) {
+constexpr ReduceKernel<T> kernel(const ReduceKernel<T>* fold) {
   return {reduce_rows<Op, T>, reduce_cols<Op, T>, Op::template identity<T>(), fold};
 }
 
 template <typename T>
-const ReduceTable<T>* make_table() {
-  static ReduceTable<T> t = [] {
-    ReduceTable<T> k{};
-    k.sum = kernel<Sum, T>(&t.sum);
-    k.prod = kernel<Prod, T>(&t.prod);
-    k.max = kernel<Max, T>(&t.max);
-    k.min = kernel<Min, T>(&t.min);
-    if constexpr (hwy::IsFloat<T>()) {
-      k.nonzero = kernel<Nonzero, T>(&t.sum);
-      k.abs_sum = kernel<AbsSum, T>(&t.sum);
-      k.square_sum = kernel<SquareSum, T>(&t.sum);
-      k.power_sum = kernel<PowerSum, T>(&t.sum);
-      k.abs_max = kernel<AbsMax, T>(&t.max);
-      k.abs_min = kernel<AbsMin, T>(&t.min);
-    }
-    return k;
-  }();
-  return &t;
+constexpr ReduceTable<T> make_table(const ReduceTable<T>& t) {
+  ReduceTable<T> k{};
+  k.sum = kernel<Sum, T>(&t.sum);
+  k.prod = kernel<Prod, T>(&t.prod);
+  k.max = kernel<Max, T>(&t.max);
+  k.min = kernel<Min, T>(&t.min);
+  if constexpr (hwy::IsFloat<T>()) {
+    k.nonzero = kernel<Nonzero, T>(&t.sum);
+    k.abs_sum = kernel<AbsSum, T>(&t.sum);
+    k.square_sum = kernel<SquareSum, T>(&t.sum);
+    k.power_sum = kernel<PowerSum, T>(&t.sum);
+    k.abs_max = kernel<AbsMax, T>(&t.max);
+    k.abs_min = kernel<AbsMin, T>(&t.min);
+  }
+  return k;
 }
+template <typename T>
+constexpr ReduceTable<T> kReduce = make_table<T>(kReduce<T>);
+constexpr Tables<ReduceTable, float, double, int64_t> kReductions = {kReduce<float>, kReduce<double>, kReduce<int64_t>};
+const Tables<ReduceTable, float, double, int64_t>* reduce_tables() { return &kReductions; }
 
-const void* float_table() { return make_table<float>(); }
-const void* double_table() { return make_table<double>(); }
-const void* int64_table() { return make_table<int64_t>(); }
-const void* byte_table() {
-  static BoolTable t = {kernel<AnyTrue, uint8_t>(&t.any_true), kernel<AnyFalse, uint8_t>(&t.any_true)};
-  return &t;
-}
+constexpr BoolTable kBools = {kernel<AnyTrue, uint8_t>(&kBools.any_true), kernel<AnyFalse, uint8_t>(&kBools.any_true)};
+const BoolTable* bool_reductions() { return &kBools; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace trt::cpu
@@ -292,30 +289,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trt::cpu {
 
-HWY_EXPORT(float_table);
-HWY_EXPORT(double_table);
-HWY_EXPORT(int64_table);
-HWY_EXPORT(byte_table);
+HWY_EXPORT(reduce_tables);
+HWY_EXPORT(bool_reductions);
 
-template <>
-const ReduceTable<float>& reduce_table<float>() {
-  static const void* t = HWY_DYNAMIC_DISPATCH(float_table)();
-  return *static_cast<const ReduceTable<float>*>(t);
+template <typename T>
+const ReduceTable<T>& reduce_table() {
+  return *HWY_DYNAMIC_DISPATCH(reduce_tables)();
 }
-template <>
-const ReduceTable<double>& reduce_table<double>() {
-  static const void* t = HWY_DYNAMIC_DISPATCH(double_table)();
-  return *static_cast<const ReduceTable<double>*>(t);
-}
-template <>
-const ReduceTable<int64_t>& reduce_table<int64_t>() {
-  static const void* t = HWY_DYNAMIC_DISPATCH(int64_table)();
-  return *static_cast<const ReduceTable<int64_t>*>(t);
-}
-const BoolTable& bool_table() {
-  static const void* t = HWY_DYNAMIC_DISPATCH(byte_table)();
-  return *static_cast<const BoolTable*>(t);
-}
+template const ReduceTable<float>& reduce_table<float>();
+template const ReduceTable<double>& reduce_table<double>();
+template const ReduceTable<int64_t>& reduce_table<int64_t>();
+const BoolTable& bool_table() { return *HWY_DYNAMIC_DISPATCH(bool_reductions)(); }
 
 }  // namespace trt::cpu
 #endif  // HWY_ONCE

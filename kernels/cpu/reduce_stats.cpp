@@ -9,6 +9,7 @@
 #include "kernels/cpu/hwy_targets.h"
 #include "kernels/cpu/reduce.h"
 #include "kernels/cpu/reduce_kernels.h"
+#include "kernels/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/reduce_stats.cpp"
@@ -118,13 +119,9 @@ void merge_cols(int64_t n, double na, double* HWY_RESTRICT mean, double* HWY_RES
 }
 
 template <typename T>
-const void* make_stats() {
-  static const StatKernels<T> t = {stat_rows<Spread, T>, stat_rows<Dot, T>, stat_cols<Spread, T>, stat_cols<Dot, T>,
-                                   merge_cols<T>};
-  return &t;
-}
-const void* float_stats() { return make_stats<float>(); }
-const void* double_stats() { return make_stats<double>(); }
+constexpr StatKernels<T> kStats = {stat_rows<Spread, T>, stat_rows<Dot, T>, stat_cols<Spread, T>, stat_cols<Dot, T>, merge_cols<T>};
+constexpr Tables<StatKernels, float, double> kAllStats = {kStats<float>, kStats<double>};
+const Tables<StatKernels, float, double>* stat_tables() { return &kAllStats; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace trt::cpu
@@ -133,19 +130,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trt::cpu {
 
-HWY_EXPORT(float_stats);
-HWY_EXPORT(double_stats);
+HWY_EXPORT(stat_tables);
 
-template <>
-const StatKernels<float>& stat_kernels<float>() {
-  static const void* t = HWY_DYNAMIC_DISPATCH(float_stats)();
-  return *static_cast<const StatKernels<float>*>(t);
+template <typename T>
+const StatKernels<T>& stat_kernels() {
+  return *HWY_DYNAMIC_DISPATCH(stat_tables)();
 }
-template <>
-const StatKernels<double>& stat_kernels<double>() {
-  static const void* t = HWY_DYNAMIC_DISPATCH(double_stats)();
-  return *static_cast<const StatKernels<double>*>(t);
-}
+template const StatKernels<float>& stat_kernels<float>();
+template const StatKernels<double>& stat_kernels<double>();
 
 template <typename T>
 Moments row_moments(const T* x, int64_t rows, int64_t stride, int64_t n) {

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/hwy_targets.h"
 #include "kernels/cpu/reduce_kernels.h"
+#include "kernels/cpu/tables.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/softmax_kernels.cpp"
@@ -291,26 +292,23 @@ void softmax_cols_grad(const T* gy, const T* y, T* gx, int64_t r, int64_t stride
   });
 }
 
+constexpr auto kSoft = SoftmaxMode::kSoftmax, kLog = SoftmaxMode::kLog;
 template <typename T>
-const void* make_softmax() {
-  constexpr auto kSoft = SoftmaxMode::kSoftmax, kLog = SoftmaxMode::kLog;
-  static const SoftmaxTable<T> t = {
-      softmax_row<T>,
-      softmax_row_stats<T>,
-      {softmax_row_apply<kSoft, T>, softmax_row_apply<kLog, T>},
-      {softmax_row_dot<kSoft, T>, softmax_row_dot<kLog, T>},
-      {softmax_row_grad<kSoft, T>, softmax_row_grad<kLog, T>},
-      {softmax_cols<kSoft, T>, softmax_cols<kLog, T>},
-      cols_stats<T>,
-      {cols_apply<kSoft, T>, cols_apply<kLog, T>},
-      {softmax_cols_dot<kSoft, T>, softmax_cols_dot<kLog, T>},
-      {softmax_cols_grad<kSoft, T>, softmax_cols_grad<kLog, T>},
-      merge_cols_stats<T>,
-  };
-  return &t;
-}
-const void* float_softmax() { return make_softmax<float>(); }
-const void* double_softmax() { return make_softmax<double>(); }
+constexpr SoftmaxTable<T> kSoftmax = {
+    softmax_row<T>,
+    softmax_row_stats<T>,
+    {softmax_row_apply<kSoft, T>, softmax_row_apply<kLog, T>},
+    {softmax_row_dot<kSoft, T>, softmax_row_dot<kLog, T>},
+    {softmax_row_grad<kSoft, T>, softmax_row_grad<kLog, T>},
+    {softmax_cols<kSoft, T>, softmax_cols<kLog, T>},
+    cols_stats<T>,
+    {cols_apply<kSoft, T>, cols_apply<kLog, T>},
+    {softmax_cols_dot<kSoft, T>, softmax_cols_dot<kLog, T>},
+    {softmax_cols_grad<kSoft, T>, softmax_cols_grad<kLog, T>},
+    merge_cols_stats<T>,
+};
+constexpr Tables<SoftmaxTable, float, double> kSoftmaxes = {kSoftmax<float>, kSoftmax<double>};
+const Tables<SoftmaxTable, float, double>* softmax_tables() { return &kSoftmaxes; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace trt::cpu
@@ -319,19 +317,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace trt::cpu {
 
-HWY_EXPORT(float_softmax);
-HWY_EXPORT(double_softmax);
+HWY_EXPORT(softmax_tables);
 
-template <>
-const SoftmaxTable<float>& softmax_table<float>() {
-  static const void* t = HWY_DYNAMIC_DISPATCH(float_softmax)();
-  return *static_cast<const SoftmaxTable<float>*>(t);
+template <typename T>
+const SoftmaxTable<T>& softmax_table() {
+  return *HWY_DYNAMIC_DISPATCH(softmax_tables)();
 }
-template <>
-const SoftmaxTable<double>& softmax_table<double>() {
-  static const void* t = HWY_DYNAMIC_DISPATCH(double_softmax)();
-  return *static_cast<const SoftmaxTable<double>*>(t);
-}
+template const SoftmaxTable<float>& softmax_table<float>();
+template const SoftmaxTable<double>& softmax_table<double>();
 
 }  // namespace trt::cpu
 #endif  // HWY_ONCE

@@ -44,6 +44,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/lazy.h"
 #include "base/macros.h"
 
 namespace trt {
@@ -348,11 +349,13 @@ void after_fork_in_child() {
   }
 }
 
+// Registered twice by a child that was forked while its parent registered; the second run finds nothing to do.
+constinit Lazy<bool> g_fork_handler;
+
 Pool& pool() {
   Pool* p = g_pool.load(std::memory_order_acquire);
   if (TRT_LIKELY(p != nullptr)) return *p;
-  static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  static_cast<void>(registered);
+  g_fork_handler.get([] { return new bool(pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0); });
   auto* const fresh = new Pool;
   if (g_pool.compare_exchange_strong(p, fresh, std::memory_order_acq_rel)) return *fresh;
   delete fresh;

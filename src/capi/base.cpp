@@ -19,11 +19,9 @@ using namespace trt::capi;
 
 namespace {
 
-// Returned when there is no memory to make another status. Never freed.
-trt_status& out_of_memory_status() {
-  static trt_status* s = new trt_status{TRT_OUT_OF_MEMORY, true, "out of memory", "", nullptr};
-  return *s;
-}
+// Returned when there is no memory to make another status. Made by the library's initializer, never freed.
+constinit trt_status* g_out_of_memory = nullptr;
+trt_status& out_of_memory_status() { return *g_out_of_memory; }
 
 trt_status* make_status(int code, std::string message, std::string op, std::shared_ptr<const trt_status::Payload> payload = nullptr) noexcept {
   try {
@@ -76,7 +74,7 @@ GeneratorImpl& generator_or_default(const trt_generator* g) {
 
 namespace trt::capi {
 
-void prepare_statuses() { out_of_memory_status(); }
+void prepare_statuses() { g_out_of_memory = new trt_status{TRT_OUT_OF_MEMORY, true, "out of memory", "", nullptr}; }
 
 trt_status* status_of_exception(const char* op) noexcept {
   if (!op) op = "";

@@ -112,11 +112,12 @@ void fill_scalars(const PointwiseOp& op, ArrayRef<Scalar> scalars, DType compute
 }
 
 int64_t last_level_cache() {
-  static const int64_t bytes = [] {
-    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return l3 > 0 ? std::min<int64_t>(l3, int64_t{64} << 20) : int64_t{32} << 20;
-  }();
-  return bytes;
+  static constinit std::atomic<int64_t> bytes{0};
+  if (const int64_t known = bytes.load(std::memory_order_relaxed)) return known;
+  const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const int64_t found = l3 > 0 ? std::min<int64_t>(l3, int64_t{64} << 20) : int64_t{32} << 20;
+  bytes.store(found, std::memory_order_relaxed);
+  return found;
 }
 
 // How one operand reaches the kernel.

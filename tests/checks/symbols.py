@@ -2,7 +2,8 @@
 """What the shared library exports and needs.
 
   symbols.py LIBRARY            compares its exported symbols with symbols.txt and with the public headers, and checks: nothing but trt_
-                                symbols, one version node, SONAME, needed libraries, symbol versions of glibc up to 2.36, stripped size
+                                symbols, one version node, SONAME, needed libraries, symbol versions of glibc up to 2.36, stripped size,
+                                and no function-local static that is made at first use: a fork() meanwhile would leave it locked in the child
   symbols.py LIBRARY --update   writes symbols.txt; refuses to drop a symbol unless --drop is given
 """
 
@@ -76,6 +77,8 @@ def main():
         versions = {tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([\d.]+)", run("objdump", "-T", library))}
         if versions and max(versions) > GLIBC:
             errors.append(f"needs GLIBC_{'.'.join(map(str, max(versions)))}, newer than {'.'.join(map(str, GLIBC))}")
+        if "__cxa_guard_acquire" in run("nm", "-D", library):
+            errors.append("has function-local statics that are made at first use; make them constants or a Lazy (base/lazy.h)")
         with tempfile.NamedTemporaryFile() as stripped:
             run("strip", "-o", stripped.name, library)
             size = os.path.getsize(stripped.name)
