@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <csetjmp>
-#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,12 +14,11 @@
 #include <string>
 #include <thread>
 #include <vector>
-extern "C" {
-#include <cmocka.h>
-}
 
 #include "base/error.h"
 #include "device/allocator.h"
+
+#include "expect.h"
 
 namespace {
 

@@ -21,18 +21,12 @@
 #include <string>
 #include <vector>
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-extern "C" {
-#include <cmocka.h>
-}
-
 #include "base/error.h"
 #include "base/parallel.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/gemm.h"
+
+#include "expect.h"
 
 extern char** environ;
 

@@ -1,8 +1,6 @@
 // Element conversions, all pairs of dtypes, and data movement, for every instruction set that this machine has. The
 // expected values are computed one by one after Note [Conversion rules].
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 
 #include <algorithm>
@@ -15,14 +13,12 @@
 #include <type_traits>
 #include <vector>
 
-extern "C" {
-#include <cmocka.h>
-}
-
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/hwy_targets.h"
 
 #include "hwy/highway.h"
+
+#include "expect.h"
 
 namespace {
 

@@ -9,37 +9,17 @@
 #include <thread>
 #include <vector>
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-extern "C" {
-#include <cmocka.h>
-}
-
 #include "core/generator.h"
 #include "core/key_set.h"
 #include "core/modes.h"
 #include "core/philox.h"
 #include "core/tensor.h"
 
+#include "expect.h"
+
 namespace {
 
 using namespace trt;
-
-template <typename F>
-void throws(Code code, const char* part, F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    if (e.code() == code && e.message().find(part) != std::string::npos) return;
-    print_error("expected code %d with \"%s\", got %d: %s\n", static_cast<int>(code), part, static_cast<int>(e.code()), e.message().c_str());
-    fail();
-    return;
-  }
-  print_error("nothing was thrown, \"%s\" was expected\n", part);
-  fail();
-}
 
 // Every operation of SmallVector against std::vector, inline and on the heap.
 void small_vector_is_a_vector(void**) {

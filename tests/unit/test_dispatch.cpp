@@ -6,14 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-extern "C" {
-#include <cmocka.h>
-}
-
 #include "autograd/meta.h"
 #include "core/storage.h"
 #include "dispatch/operator.h"
@@ -23,23 +15,11 @@ extern "C" {
 #include "gen/reduction_ops.h"
 #include "iter/copy.h"
 
+#include "expect.h"
+
 namespace {
 
 using namespace trt;
-
-template <typename F>
-void throws(Code code, const char* part, F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    if (e.code() == code && e.message().find(part) != std::string::npos) return;
-    print_error("expected code %d with \"%s\", got %d: %s\n", static_cast<int>(code), part, static_cast<int>(e.code()), e.message().c_str());
-    fail();
-    return;
-  }
-  print_error("nothing was thrown, \"%s\" was expected\n", part);
-  fail();
-}
 
 void schemas_that_parse(void**) {
   for (const char* text : {

@@ -10,14 +10,6 @@
 #include <string>
 #include <vector>
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-extern "C" {
-#include <cmocka.h>
-}
-
 #include "base/parallel.h"
 #include "core/modes.h"
 #include "gen/factory_ops.h"
@@ -28,23 +20,11 @@ extern "C" {
 #include "iter/promotion.h"
 #include "iter/tensor_iterator.h"
 
+#include "expect.h"
+
 namespace {
 
 using namespace trt;
-
-template <typename F>
-void throws(Code code, const char* part, F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    if (e.code() == code && e.message().find(part) != std::string::npos) return;
-    print_error("expected code %d with \"%s\", got %d: %s\n", static_cast<int>(code), part, static_cast<int>(e.code()), e.message().c_str());
-    fail();
-    return;
-  }
-  print_error("nothing was thrown, \"%s\" was expected\n", part);
-  fail();
-}
 
 constexpr DType kTypes[] = {DType::UInt8,   DType::Int8,    DType::Int16,   DType::Int32, DType::Int64,
                             DType::Float16, DType::Float32, DType::Float64, DType::Bool,  DType::BFloat16};

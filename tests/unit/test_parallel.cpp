@@ -10,19 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-extern "C" {
-#include <cmocka.h>
-}
-
 #include "base/env.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "device/small_alloc.h"
+
+#include "expect.h"
 
 namespace {
 

@@ -116,8 +116,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 
 #include <algorithm>
@@ -130,9 +128,7 @@ HWY_AFTER_NAMESPACE();
 #include <type_traits>
 #include <vector>
 
-extern "C" {
-#include <cmocka.h>
-}
+#include "expect.h"
 
 namespace trt {
 HWY_EXPORT(prims);

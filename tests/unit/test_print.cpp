@@ -8,14 +8,7 @@
 #include "core/modes.h"
 #include "core/print.h"
 
-// After the C++ headers: it defines macros with common names.
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-extern "C" {
-#include <cmocka.h>
-}
+#include "expect.h"
 
 namespace {
 
