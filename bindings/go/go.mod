@@ -1,0 +1,3 @@
+module tensorrt
+
+go 1.19

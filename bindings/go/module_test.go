@@ -1,0 +1,264 @@
+package tensorrt
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestModules(t *testing.T) {
+	check(t, ManualSeed(1))
+	net := must(NewSequential(
+		must(NewConv2d(1, 4, []int{3}, ConvolutionOptions{Padding: []int{1}, Bias: Some(false)})), must(NewBatchNorm2d(4)), must(NewReLU()),
+		must(NewMaxPool2d([]int{2})), must(NewFlatten(1, -1)), must(NewDropout(0.5)), must(NewLinear(4*4*4, 3))))
+	if s := net.String(); !strings.Contains(s, "Conv2d(1, 4, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)") {
+		t.Fatal(s)
+	}
+	x := must(Randn([]int{2, 1, 8, 8}))
+	equal(t, must(net.Forward(x)).Shape(), []int{2, 3})
+	equal(t, len(must(net.Parameters())), 5)
+	equal(t, net.ParameterCount(), 4*9+8+64*3+3)
+	equal(t, net.IsTraining(), true)
+	check(t, net.Eval())
+	equal(t, net.IsTraining(), false)
+	equal(t, must(must(net.Forward(x)).Equal(must(net.Forward(x)))), true)
+	children := must(net.Children())
+	equal(t, children[1].Name, "1")
+	equal(t, children[1].Module.TypeName(), "BatchNorm2d")
+	equal(t, must(net.Submodule("6")).TypeName(), "Linear")
+	equal(t, must(net.Submodule("")).TypeName(), "Sequential")
+	_, err := net.Submodule("9")
+	fails(t, err, NotFound)
+	var seen []string
+	check(t, net.Apply(func(m *Module) error { seen = append(seen, m.TypeName()); return nil }))
+	equal(t, len(seen), 8)
+	stop := errors.New("stop")
+	if err := net.Apply(func(*Module) error { return stop }); err != stop {
+		t.Fatal(err)
+	}
+	names := must(net.NamedParameters()).Names()
+	equal(t, names, []string{"0.weight", "1.weight", "1.bias", "6.weight", "6.bias"})
+
+	// Many goroutines share a model.
+	want := must(net.Forward(x))
+	var wait sync.WaitGroup
+	for g := 0; g < 8; g++ {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			err := InferenceMode(func() error {
+				for i := 0; i < 20; i++ {
+					y, err := net.Forward(x)
+					if err != nil {
+						return err
+					}
+					if same, err := y.Equal(want); err != nil || !same {
+						return fmt.Errorf("%v %v", same, err)
+					}
+					y.Close()
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	wait.Wait()
+
+	check(t, net.SetRequiresGrad(false))
+	equal(t, net.TrainableParameterCount(), 0)
+	check(t, net.To(Float64))
+	equal(t, must(net.Parameter("6.bias")).DType(), Float64)
+	equal(t, must(net.Buffer("1.running_mean")).DType(), Float64)
+	check(t, net.ResetParameters(nil))
+	check(t, net.ZeroGrad())
+	check(t, net.Close())
+	_, err = net.Forward(x)
+	if !errors.Is(err, ErrClosed) {
+		t.Fatal(err)
+	}
+	// Layers that nothing above makes.
+	for _, m := range []*Module{must(NewIdentity()), must(NewReLU6()), must(NewLeakyReLU(0.1)), must(NewELU(1)), must(NewGELU(true)), must(NewSiLU()), must(NewMish()),
+		must(NewSigmoid()), must(NewTanh()), must(NewSoftplus(1, 20)), must(NewHardswish()), must(NewSoftmax(1)), must(NewLogSoftmax(1)),
+		must(NewAvgPool2d([]int{2, 2}, PoolingOptions{Stride: []int{1}, CountIncludePad: Some(false)})), must(NewAdaptiveAvgPool2d(2, 2)),
+		must(NewAdaptiveMaxPool2d(2, 2)), must(NewGroupNorm(1, 1)), must(NewLayerNorm([]int{8, 8}, NormalizationOptions{Eps: Some(1e-3)})), must(NewUnflatten(1, 1, 1))} {
+		must(m.Forward(x))
+	}
+	must(must(NewConv1d(2, 3, 3, ConvolutionOptions{Groups: 1, Stride: []int{2}})).Forward(must(Ones([]int{1, 2, 9}))))
+	must(must(NewBatchNorm1d(2)).Forward(must(Randn([]int{4, 2}))))
+	rows := must(NewEmbedding(4, 2, NewEmbeddingOptions{PaddingIdx: Some(0)}))
+	equal(t, must(ToSlice[float32](must(rows.Forward(must(FromSlice([]int{0})))))), []float32{0, 0})
+	_, err = NewConv2d(1, 1, []int{1, 2, 3})
+	fails(t, err, InvalidArgument, "kernel")
+	_, err = NewLinear(-1, 2)
+	fails(t, err, InvalidArgument)
+}
+
+func TestCustomModule(t *testing.T) {
+	m := must(NewModule("Scale", func(self *Module, input *Tensor) (*Tensor, error) {
+		w, err := self.Parameter("w")
+		if err != nil {
+			return nil, err
+		}
+		defer w.Close()
+		return input.Mul(w)
+	}))
+	check(t, m.RegisterParameter("w", must(FromSlice([]float32{3}))))
+	check(t, m.RegisterBuffer("b", must(FromSlice([]float32{1})), false))
+	check(t, m.RegisterChild("child", must(NewReLU())))
+	fails(t, m.RegisterParameter("w", must(FromSlice([]float32{3}))), InvalidArgument)
+	net := must(NewSequential(m, must(NewReLU())))
+	y := must(net.Forward(must(FromSlice([]float32{-1, 2}))))
+	equal(t, must(ToSlice[float32](y)), []float32{0, 6})
+	check(t, must(y.Sum()).Backward())
+	equal(t, must(ToSlice[float32](must(must(m.Parameter("w")).Grad()))), []float32{2})
+	check(t, m.SetParameter("w", must(FromSlice([]float32{5}))))
+	equal(t, must(ToSlice[float32](must(net.Forward(must(FromSlice([]float32{-1, 2})))))), []float32{0, 10})
+	stop := errors.New("stop")
+	bad := must(NewModule("Bad", func(*Module, *Tensor) (*Tensor, error) { return nil, stop }))
+	if _, err := must(NewSequential(bad)).Forward(y); err != stop {
+		t.Fatal(err)
+	}
+	none := must(NewModule("None", func(*Module, *Tensor) (*Tensor, error) { return nil, nil }))
+	if _, err := none.Forward(y); err == nil {
+		t.Fatal("no error")
+	}
+	_, err := NewModule("x", nil)
+	fails(t, err, InvalidArgument)
+}
+
+func TestTraining(t *testing.T) {
+	check(t, ManualSeed(3))
+	x := must(FromSlice([]float32{0, 1, 2, 3}, 4, 1))
+	want := must(FromSlice([]float32{-1, 2, 5, 8}, 4, 1))
+	for name, make := range map[string]func(p []*Tensor) (*Optimizer, error){
+		"SGD":  func(p []*Tensor) (*Optimizer, error) { return NewSGD(p, SGDOptions{LR: Some(0.05), Momentum: 0.9}) },
+		"Adam": func(p []*Tensor) (*Optimizer, error) { return NewAdam(p, AdamOptions{LR: Some(0.1)}) },
+		"AdamW": func(p []*Tensor) (*Optimizer, error) {
+			return NewAdamW(p, AdamOptions{LR: Some(0.1), WeightDecay: Some(0.0)})
+		},
+	} {
+		model := must(NewLinear(1, 1))
+		optimizer := must(make(must(model.Parameters())))
+		equal(t, optimizer.TypeName(), name)
+		scheduler := must(NewOneCycleLR(optimizer, 0.1, 400, OneCycleOptions{CycleMomentum: Some(name != "SGD")}))
+		var last float64
+		for step := 0; step < 400; step++ {
+			check(t, InScope(func(*Scope) error {
+				loss := must(MseLoss(must(model.Forward(x)), want))
+				check(t, optimizer.ZeroGrad())
+				check(t, loss.Backward())
+				check(t, optimizer.Step())
+				check(t, scheduler.Step())
+				last = must(loss.Item())
+				return nil
+			}))
+		}
+		if last > 1e-2 {
+			t.Fatalf("%s: the loss is %v", name, last)
+		}
+		equal(t, scheduler.LastEpoch(), 400)
+	}
+	_, err := NewSGD(nil)
+	fails(t, err, InvalidArgument)
+}
+
+func TestOptimizer(t *testing.T) {
+	a, b := leaf(1, 2), leaf(3)
+	o := must(NewSGD([]*Tensor{a}, SGDOptions{LR: Some(0.5)}))
+	check(t, o.AddGroup([]*Tensor{b}, map[string]float64{"lr": 0.25, "momentum": 0.5}))
+	equal(t, o.GroupCount(), 2)
+	equal(t, must(o.LR(1)), 0.25)
+	equal(t, must(o.Option(1, "momentum")), 0.5)
+	check(t, o.SetOption(0, "weight_decay", 0.125))
+	equal(t, must(o.Option(0, "weight_decay")), 0.125)
+	_, err := o.Option(0, "speed")
+	fails(t, err, NotFound)
+	_, err = o.LR(2)
+	fails(t, err, OutOfRange)
+	equal(t, len(must(o.GroupParameters(1))), 1)
+	check(t, o.SetLR(1))
+	check(t, must(must(a.Mul(a)).Sum()).Backward())
+	equal(t, must(ClipGradNorm([]*Tensor{a}, 1)), math.Sqrt(20))
+	equal(t, must(ClipGradNorm([]*Tensor{a}, 100, ClipGradOptions{NormType: Some(Infinity)})) > 0.8, true)
+	check(t, ClipGradValue([]*Tensor{a}, 0.1))
+	check(t, o.Step())
+	state := must(o.StateDict())
+	check(t, o.LoadStateDict(state))
+	if !strings.Contains(o.String(), "SGD") {
+		t.Fatal(o.String())
+	}
+	calls := 0
+	lambda := must(NewLambdaLR(o, func(epoch, group int) (float64, error) { calls++; return math.Pow(0.5, float64(epoch)), nil }))
+	check(t, lambda.Step())
+	equal(t, must(lambda.LastLR(0)), 0.5)
+	if calls < 4 {
+		t.Fatal(calls)
+	}
+	stop := errors.New("stop")
+	if _, err := NewLambdaLR(o, func(int, int) (float64, error) { return 0, stop }); err != stop {
+		t.Fatal(err)
+	}
+	var schedulers []*LRScheduler
+	for _, s := range []*LRScheduler{must(NewStepLR(o, 2, 0.5)), must(NewMultiStepLR(o, []int{1, 3}, 0.5)), must(NewExponentialLR(o, 0.9)), must(NewConstantLR(o, 0.5, 2)),
+		must(NewLinearLR(o, 0.1, 1, 4)), must(NewPolynomialLR(o, 4, 1)), must(NewCosineAnnealingLR(o, 4, 0))} {
+		check(t, s.Step())
+		check(t, s.LoadStateDict(must(s.StateDict())))
+		schedulers = append(schedulers, s)
+	}
+	equal(t, schedulers[0].TypeName(), "StepLR")
+	p := must(NewSGD([]*Tensor{leaf(1)}))
+	both := must(NewSequentialLR(p, []*LRScheduler{must(NewLinearLR(p, 0.1, 1, 2)), must(NewExponentialLR(p, 0.5))}, []int{2}))
+	check(t, both.Step())
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.safetensors")
+	dict := must(NewStateDict())
+	check(t, dict.Set("a", must(FromSlice([]float32{1, 2}))))
+	check(t, dict.Set("b", must(FromSlice([]int64{3}, 1, 1))))
+	check(t, dict.Save(path, map[string]string{"who": "go", "empty": ""}))
+	loaded := must(LoadStateDict(path))
+	names := loaded.Names()
+	sort.Strings(names)
+	equal(t, names, []string{"a", "b"})
+	equal(t, must(ToSlice[int64](must(loaded.Get("b")))), []int64{3})
+	equal(t, loaded.Contains("c"), false)
+	check(t, loaded.Remove("a"))
+	equal(t, loaded.Len(), 1)
+	_, err := loaded.Get("a")
+	fails(t, err, NotFound)
+	file := must(OpenSafetensors(path))
+	equal(t, file.Metadata(), map[string]string{"who": "go", "empty": ""})
+	for _, info := range file.Tensors() {
+		if info.Name == "b" {
+			equal(t, info, TensorInfo{"b", Int64, "I64", []int{1, 1}})
+		}
+	}
+	mapped := must(file.Tensor("a", LoadMap))
+	check(t, file.Close())
+	equal(t, must(ToSlice[float32](mapped)), []float32{1, 2})
+	check(t, os.WriteFile(filepath.Join(dir, "bad"), []byte("no safetensors"), 0o600))
+	_, err = OpenSafetensors(filepath.Join(dir, "bad"))
+	fails(t, err, DataError)
+	fails(t, dict.Save(filepath.Join(dir, "no", "such"), nil), NotFound)
+	fails(t, dict.Save(path+"\x00", nil), InvalidArgument)
+
+	check(t, ManualSeed(1))
+	one, two := must(NewLinear(2, 2)), must(NewLinear(2, 2))
+	check(t, two.LoadStateDict(must(one.StateDict()), true))
+	equal(t, must(must(one.Parameter("weight")).Equal(must(two.Parameter("weight")))), true)
+	equal(t, must(two.CompareStateDict(must(one.StateDict()))), "")
+	if s := must(two.CompareStateDict(dict)); !strings.Contains(s, "weight") {
+		t.Fatal(s)
+	}
+	fails(t, two.LoadStateDict(dict, true), InvalidArgument, "weight")
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package tensorrt
+
+const raceEnabled = true

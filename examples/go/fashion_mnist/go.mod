@@ -1,0 +1,7 @@
+module fashion_mnist
+
+go 1.19
+
+require tensorrt v0.0.0
+
+replace tensorrt => /usr/local/share/tensorrt/go
