@@ -23,14 +23,16 @@ TRT_API bool trt_set_grad_mode(bool enabled);
 /** Whether inference mode is on. @since 0.1 */
 TRT_API bool trt_inference_mode(void);
 /**
- * Switches inference mode on this thread: tensors made in it can never take part in recording, which saves bookkeeping. Returns the
- * previous mode. @since 0.1
+ * Switches inference mode on this thread: nothing is recorded, which saves bookkeeping. Tensors made in it, and views of these, are inference
+ * tensors for ever: outside of inference mode, changing them in place (also as `out`, as a gradient or as running statistics) and saving them
+ * for backward is TRT_FAILED_PRECONDITION; a clone is a normal tensor. Views made in it of normal tensors are normal, but must not be changed in
+ * place where that would be recorded. Returns the previous mode. @since 0.1
  */
 TRT_API bool trt_set_inference_mode(bool enabled);
 
 /** Whether gradients flow to this tensor. false for NULL. @since 0.1 */
 TRT_API bool trt_tensor_requires_grad(const trt_tensor* tensor);
-/** Asks for gradients of a leaf of floating dtype. @since 0.1 */
+/** Asks for gradients of a leaf of floating dtype, or no longer: backward then leaves its grad alone, also in graphs made before. @since 0.1 */
 TRT_API trt_status* trt_tensor_set_requires_grad(trt_tensor* tensor, bool requires_grad);
 /** Whether no operator of the graph made it. true for NULL. @since 0.1 */
 TRT_API bool trt_tensor_is_leaf(const trt_tensor* tensor);
@@ -40,10 +42,20 @@ TRT_API bool trt_tensor_is_leaf(const trt_tensor* tensor);
 TRT_API trt_status* trt_tensor_grad_fn_name(const trt_tensor* tensor, char** out);
 /** The accumulated gradient: a new handle, or NULL in *out when there is none. @since 0.1 */
 TRT_API trt_status* trt_tensor_grad(const trt_tensor* tensor, trt_tensor** out);
-/** Sets the gradient (of the same shape, dtype and device), or drops it with NULL. @since 0.1 */
+/**
+ * Sets the gradient (of the same shape, dtype and device), or drops it with NULL. TRT_INVALID_ARGUMENT for the tensor itself and for a gradient that
+ * keeps it alive (a view of it, or one whose history reaches it), since neither would ever be freed. @since 0.1
+ */
 TRT_API trt_status* trt_tensor_set_grad(trt_tensor* tensor, const trt_tensor* grad);
 /** Keeps the gradient of a tensor that is not a leaf. @since 0.1 */
 TRT_API trt_status* trt_tensor_retain_grad(trt_tensor* tensor);
+/**
+ * Gives a tensor the elements of another one: memory (which they share from now on), sizes, strides, dtype and device. The tensor keeps its identity,
+ * requires_grad, hooks and gradient (PyTorch's `tensor.data = data`); all handles to it see the change. Not for views that take part in recording, and
+ * not for a dtype without gradients where gradients are asked for: TRT_INVALID_ARGUMENT. Needs external synchronization with every use of the
+ * tensor. @since 0.1
+ */
+TRT_API trt_status* trt_tensor_set_data(trt_tensor* tensor, const trt_tensor* data);
 /** The same elements without history; shares memory and version counter. @since 0.1 */
 TRT_API trt_status* trt_tensor_detach(const trt_tensor* tensor, trt_tensor** out);
 
@@ -65,8 +77,8 @@ TRT_API trt_status* trt_grad(const trt_tensor* const* outputs, size_t outputs_co
                              trt_tensor** out);
 
 /**
- * A tensor hook: sees the gradient (borrowed) in every backward pass; may give a replacement of the same shape in *out (ownership goes to the
- * library). Returns NULL, or a status that fails the backward call and reaches its caller unchanged.
+ * A tensor hook: sees the gradient (borrowed) in every backward pass; may give a replacement of the same shape, dtype and
+ * device in *out (ownership goes to the library); another one fails the backward call with TRT_INVALID_ARGUMENT. Returns NULL, or a status that fails the backward call and reaches its caller unchanged.
  */
 typedef trt_status* (*trt_hook_fn)(const trt_tensor* grad, trt_tensor** out, void* user_data);
 /** Adds a hook; `destroy` runs exactly once, also when this fails. *out_id identifies it for removal. @since 0.1 */

@@ -104,6 +104,19 @@ TRT_EXPORT trt_status* trt_tensor_set_grad(trt_tensor* tensor, const trt_tensor*
 TRT_EXPORT trt_status* trt_tensor_retain_grad(trt_tensor* tensor) {
   return guard("trt_tensor_retain_grad", [&] { autograd::retain_grad(MutableArg(tensor, "tensor")); });
 }
+TRT_EXPORT trt_status* trt_tensor_set_data(trt_tensor* tensor, const trt_tensor* data) {
+  return guard("trt_tensor_set_data", [&] {
+    MutableArg written(tensor, "tensor");
+    const Tensor& t = written;
+    BorrowedTensor given(impl(data));
+    const Tensor& d = checked(given, "data");
+    const auto* meta = t.impl()->autograd();
+    TRT_CHECK(!meta || !meta->is_view, "set_data: the tensor ", t, " is a view that takes part in recording");
+    TRT_CHECK(is_floating(d.dtype()) || !autograd::requires_grad(t), "set_data: a tensor that requires gradients needs a floating-point dtype, got ", d);
+    if (t.impl() == d.impl()) return;
+    t.impl()->set_storage(d.impl()->storage(), d.dtype(), d.sizes(), d.strides(), d.storage_offset());
+  });
+}
 TRT_EXPORT trt_status* trt_tensor_detach(const trt_tensor* tensor, trt_tensor** out) {
   return guard("trt_tensor_detach", [&] {
     require_out(out, "out");

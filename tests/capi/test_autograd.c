@@ -305,6 +305,28 @@ static void test_modes(void** state) {
   trt_tensor_release(x);
 }
 
+static void test_set_data(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true), *y = vec(kY, 2, false), *integers, *view;
+  trt_tensor* other = trt_tensor_retain(x);
+  backward_sum(x);
+  ok(trt_tensor_set_grad(x, NULL));
+  ok(trt_tensor_set_data(x, y));
+  assert_true(trt_tensor_shares_storage(other, y) && trt_tensor_requires_grad(other) && trt_tensor_is_leaf(other));
+  equals(other, kY, 2);
+  trt_tensor* z = mul(x, x);
+  backward_sum(z);
+  grad_equals(x, (const double[]){8, 10}, 2);
+  ok(trt_to(y, TRT_INT64, &integers));
+  fails(trt_tensor_set_data(x, integers), TRT_INVALID_ARGUMENT, "int64[2]");
+  fails(trt_tensor_set_data(x, NULL), TRT_INVALID_ARGUMENT, "data");
+  ok(trt_select(z, 0, 0, &view));
+  fails(trt_tensor_set_data(view, y), TRT_INVALID_ARGUMENT, "view");
+  equals(x, kY, 2);
+  trt_tensor* all[] = {x, y, z, other, integers, view};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) trt_tensor_release(all[i]);
+}
+
 static int hook_calls, destroyed;
 static trt_status* double_it(const trt_tensor* grad, trt_tensor** out, void* user_data) {
   (void)user_data;
@@ -631,6 +653,7 @@ int main(void) {
       cmocka_unit_test(test_custom_function_partial),
       cmocka_unit_test(test_custom_function_reentrant),
       cmocka_unit_test(test_backward_inputs),
+      cmocka_unit_test(test_set_data),
       cmocka_unit_test(test_long_chain),
       cmocka_unit_test(test_threads_share_a_leaf),
       cmocka_unit_test(test_nothing_leaks),

@@ -1,0 +1,87 @@
+"""Functions that stand before operators of other signatures, or are none."""
+
+from trt import _C
+
+_ops = _C._operators
+
+
+def is_tensor(obj) -> bool:
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, _C.TensorBase)
+
+
+def is_floating_point(input) -> bool:
+    """Whether the dtype is a floating-point one."""
+    return input.is_floating_point()
+
+
+def is_nonzero(input) -> bool:
+    """Whether the only element is not zero."""
+    return bool(input)
+
+
+def numel(input) -> int:
+    """Number of elements."""
+    return input.numel()
+
+
+def nonzero(input, *, as_tuple=False):
+    """The indices of the elements that are not zero: a matrix with a row for each, or (as_tuple) a vector for each dimension."""
+    found = _ops["nonzero"](input)
+    if not as_tuple:
+        return found
+    return tuple(found.unbind(1)) if input.dim() else (found.new_zeros((found.size(0),)),)
+
+
+def where(condition, input=None, other=None, *, out=None):
+    """`input` where `condition` is true, elsewhere `other`; with the condition alone nonzero(condition, as_tuple=True)."""
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    if out is not None:
+        return _ops["where"](condition, input, other, out=out)
+    return _ops["where"](condition, input, other)
+
+
+def tensordot(a, b, dims=2, out=None):
+    """Sums over `dims` dimensions (the last of `a`, the first of `b`), or over the two lists of dimensions."""
+    if isinstance(dims, _C.TensorBase):
+        dims = dims.tolist()
+    if isinstance(dims, (list, tuple)):
+        first, second = dims if len(dims) == 2 else (dims, dims)
+        first, second = ([d] if isinstance(d, int) else list(d) for d in (first, second))
+        result = _ops["tensordot"](a, b, first, second)
+    else:
+        result = _ops["tensordot"](a, b, dims)
+    return out.copy_(result) if out is not None else result
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes broadcast to."""
+    from trt import Size
+
+    shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    empty = [_ops["empty"](s, device="meta") for s in shapes]
+    return _ops["broadcast_tensors"](empty)[0].shape if empty else Size()
+
+
+def get_num_threads() -> int:
+    """Threads that one operator may use."""
+    return _C.trt_get_num_threads()
+
+
+def set_num_threads(threads: int):
+    """Sets the number of threads that one operator may use; results do not depend on it."""
+    _C.trt_set_num_threads(threads)
+
+
+def set_log_callback(function):
+    """Sends the library's log lines to function(level, message); None: nowhere. Levels are those of the module logging."""
+    if function is None:
+        _C._set_log_callback(None)
+    else:
+        _C._set_log_callback(lambda level, message: function(10 * (level + 1), message))
+
+
+def set_log_level(level: int):
+    """Lines below this level (of the module logging) are not made."""
+    _C.trt_set_log_level(max(0, min(4, level // 10 - 1)))

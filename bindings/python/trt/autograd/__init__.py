@@ -1,0 +1,64 @@
+"""Gradients: backward passes, custom functions, checks."""
+
+from trt import _C
+from trt._modes import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
+from trt.autograd.function import Function, FunctionCtx, once_differentiable  # noqa: F401
+from trt.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: F401
+
+
+class Node:
+    """The node of the graph that made a tensor: its name."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def name(self) -> str:
+        return self._name
+
+    def __repr__(self):
+        return f"<{self._name}>"
+
+
+class RemovableHandle:
+    """A hook that can be removed, also by `with`."""
+
+    def __init__(self, tensor, id):
+        self._tensor, self.id = tensor, id
+
+    def remove(self):
+        """Removes the hook; again without effect."""
+        if self._tensor is not None:
+            _C.trt_tensor_remove_hook(self._tensor, self.id)
+            self._tensor = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+
+def _list(tensors):
+    return [tensors] if isinstance(tensors, _C.TensorBase) or tensors is None else list(tensors)
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, *, inputs=None):
+    """Accumulates the gradients of `tensors` in the leaves, or only in `inputs`. `grad_tensors` (one for each) stand for 1 where a tensor has more than
+    one element. retain_graph (create_graph, if not given) keeps what another pass needs; create_graph records the pass itself."""
+    tensors, grads = _list(tensors), [] if grad_tensors is None else _list(grad_tensors)
+    inputs = [] if inputs is None else _list(inputs)
+    _C.trt_backward(tensors, grads, inputs, bool(create_graph if retain_graph is None else retain_graph), bool(create_graph))
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, *, materialize_grads=False):
+    """The gradients of `outputs` with respect to `inputs`, a tuple; no tensor's grad changes. allow_unused: None for an input that the outputs do not depend
+    on; materialize_grads: zeros for it."""
+    inputs = _list(inputs)
+    grads = [] if grad_outputs is None else _list(grad_outputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("materialize_grads needs allow_unused, which was set to False")
+    found = _C._grad(_list(outputs), inputs, grads, bool(create_graph if retain_graph is None else retain_graph), bool(create_graph),
+                     bool(allow_unused or materialize_grads))
+    if materialize_grads:
+        found = tuple(_C._operators["zeros_like"](i) if g is None else g for g, i in zip(found, inputs))
+    return found

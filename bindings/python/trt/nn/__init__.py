@@ -1,0 +1,9 @@
+"""Modules: building blocks of networks, with PyTorch's names, defaults and initial values."""
+
+from trt.nn import functional, init, utils
+from trt.nn.parameter import Buffer, Parameter
+from trt.nn.module import Module
+from trt.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from trt.nn.layers import *  # noqa: F403
+from trt.nn.activations import *  # noqa: F403
+from trt.nn.losses import *  # noqa: F403

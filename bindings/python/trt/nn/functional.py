@@ -1,0 +1,135 @@
+"""Functions of neural networks: the operators of the declarations src/ops/nn_*.yaml as they are, and those with another signature in Python."""
+
+import math
+
+from trt import _C
+from trt._nn_ops import *  # noqa: F403
+
+_ops = _C._operators
+
+gelu, softplus, softsign, tanhshrink, softshrink, hardshrink = (_ops[n] for n in ("gelu", "softplus", "softsign", "tanhshrink", "softshrink", "hardshrink"))
+logsigmoid, sigmoid, tanh, linear, bilinear = (_ops[n] for n in ("log_sigmoid", "sigmoid", "tanh", "linear", "bilinear"))
+
+
+def _activation(name, doc, *parameters):
+    """An operator with the argument `inplace` that PyTorch's functions have. `parameters`: (name, default)."""
+    functional = _ops[name]
+    inplace_method = getattr(_C.TensorBase, name + "_")
+    names = ", ".join(["input"] + [p if d is None else f"{p}={d}" for p, d in parameters] + ["inplace=False"])
+    args = ", ".join(["input"] + [p for p, _ in parameters])
+    scope = {"functional": functional, "inplace_method": inplace_method}
+    exec(f"def {name}({names}):\n    return inplace_method({args}) if inplace else functional({args})\n", scope)
+    function = scope[name]
+    function.__doc__, function.__module__ = doc + " inplace: writes into `input`.", __name__
+    return function
+
+
+relu = _activation("relu", "max(x, 0).")
+relu6 = _activation("relu6", "min(max(x, 0), 6).")
+leaky_relu = _activation("leaky_relu", "x, or negative_slope * x below zero.", ("negative_slope", 0.01))
+elu = _activation("elu", "x, or alpha * (exp(x) - 1) below zero.", ("alpha", 1.0))
+selu = _activation("selu", "elu with fixed factors that keep mean and variance.")
+celu = _activation("celu", "max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0).", ("alpha", 1.0))
+silu = _activation("silu", "x * sigmoid(x).")
+mish = _activation("mish", "x * tanh(softplus(x)).")
+hardtanh = _activation("hardtanh", "x limited to [min_val, max_val].", ("min_val", -1.0), ("max_val", 1.0))
+hardsigmoid = _activation("hardsigmoid", "relu6(x + 3) / 6.")
+hardswish = _activation("hardswish", "x * relu6(x + 3) / 6.")
+threshold = _activation("threshold", "x, or value where x <= threshold.", ("threshold", None), ("value", None))
+
+
+def _softmax_dim(input):
+    return 0 if input.dim() in (0, 1, 3) else 1
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """exp(x) over the sum of it along `dim`."""
+    return _ops["softmax"](input, _softmax_dim(input) if dim is None else dim, dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """The logarithm of softmax."""
+    return _ops["log_softmax"](input, _softmax_dim(input) if dim is None else dim, dtype)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """softmax of -x."""
+    return _ops["softmin"](input, _softmax_dim(input) if dim is None else dim, dtype)
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """In training zeroes elements with probability p, and scales the others by 1 / (1 - p)."""
+    result = _ops["dropout"](input, p, training)
+    return input.copy_(result) if inplace else result
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """The rows of `weight` that `input` names."""
+    if max_norm is not None or sparse:
+        raise NotImplementedError("embedding: max_norm and sparse gradients are not supported")
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -weight.size(0) <= padding_idx < weight.size(0):
+        raise ValueError("Padding_idx must be within num_embeddings")
+    elif padding_idx < 0:
+        padding_idx += weight.size(0)
+    return _ops["embedding"](weight, input, padding_idx, scale_grad_by_freq)
+
+
+def _max_pool(name, dims):
+    plain, with_indices = _ops[name], _ops[name + "_with_indices"]
+
+    def pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        stride = None if stride == [] or stride == () else stride
+        return (with_indices if return_indices else plain)(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    pool.__name__, pool.__doc__ = name, f"Maxima of windows in {dims} dimension(s); return_indices: and where they were."
+    return pool
+
+
+max_pool1d, max_pool2d = _max_pool("max_pool1d", 1), _max_pool("max_pool2d", 2)
+
+
+def _output_size(input, size, dims):
+    """None keeps a size."""
+    if isinstance(size, (tuple, list)):
+        return [input.size(d - dims) if s is None else s for d, s in enumerate(size)]
+    return [input.size(d - dims) for d in range(dims)] if size is None else size
+
+
+def _adaptive(name, dims, indices):
+    plain = _ops[name]
+    if not indices:
+        def pool(input, output_size):
+            return plain(input, _output_size(input, output_size, dims))
+    else:
+        with_indices = _ops[name + "_with_indices"]
+
+        def pool(input, output_size, return_indices=False):
+            return (with_indices if return_indices else plain)(input, _output_size(input, output_size, dims))
+
+    pool.__name__, pool.__doc__ = name, f"{'Maxima' if indices else 'Means'} of windows in {dims} dimension(s) such that the output has the given size."
+    return pool
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d = _adaptive("adaptive_avg_pool1d", 1, False), _adaptive("adaptive_avg_pool2d", 2, False)
+adaptive_max_pool1d, adaptive_max_pool2d = _adaptive("adaptive_max_pool1d", 1, True), _adaptive("adaptive_max_pool2d", 2, True)
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    """softmax(query @ key^T * scale + mask) @ value, scale being 1 / sqrt(E) at first. A mask of bool says what takes part, another is added."""
+    scale = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    scores = query @ key.transpose(-2, -1) * scale
+    if is_causal:
+        if attn_mask is not None:
+            raise ValueError("scaled_dot_product_attention: a mask and is_causal exclude each other")
+        attn_mask = _ops["ones"]((query.size(-2), key.size(-2)), dtype=_C._dtypes["bool"]).tril()
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == _C._dtypes["bool"] else scores + attn_mask
+    weights = _ops["softmax"](scores, -1)
+    if dropout_p > 0:
+        weights = dropout(weights, dropout_p)
+    return weights @ value
+
+
+__all__ = [n for n in globals() if not n.startswith("_") and n != "math"]
