@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -45,9 +46,25 @@ class Error : public std::exception {
   std::string message_, op_;
 };
 
-/** Throws unless `status` is NULL; takes ownership of it. */
+namespace detail {
+/** Destroys the exception that a status carries. */
+inline void destroy_exception(void* payload) { delete static_cast<std::exception_ptr*>(payload); }
+[[noreturn]] inline void raise(trt_status* status) {
+  if (const void* payload = trt_status_payload(status, destroy_exception)) {
+    const std::exception_ptr thrown = *static_cast<const std::exception_ptr*>(payload);
+    trt_status_release(status);
+    std::rethrow_exception(thrown);
+  }
+  throw Error(status);
+}
+}  // namespace detail
+
+/**
+ * Throws unless `status` is NULL; takes ownership of it. What a function of the host threw inside of the call (a
+ * module's forward, a hook, a dataset's function) is thrown again as it was; else an Error.
+ */
 inline void check(trt_status* status) {
-  if (status) throw Error(status);
+  if (status) detail::raise(status);
 }
 
 /** Element types. */
@@ -143,20 +160,32 @@ T defaults(void (*init)(T*)) {
   init(&o);
   return o;
 }
+/** The exception being handled as a status that carries it. */
+inline trt_status* status_of_exception() noexcept {
+  const auto make = [](trt_code code, const char* message) {
+    auto* const thrown = new (std::nothrow) std::exception_ptr(std::current_exception());
+    return thrown ? trt_status_create_with(code, message, thrown, destroy_exception) : trt_status_create(code, message);
+  };
+  try {
+    throw;
+  } catch (const Error& e) {
+    return make(e.code(), e.what());
+  } catch (const std::bad_alloc&) {
+    return make(TRT_OUT_OF_MEMORY, "a callback ran out of memory");
+  } catch (const std::exception& e) {
+    return make(TRT_CALLBACK, e.what());
+  } catch (...) {
+    return make(TRT_CALLBACK, "a callback threw an exception of unknown type");
+  }
+}
 /** Runs the host's function inside of a callback: what it throws becomes the callback's status. */
 template <typename F>
 trt_status* guarded(F&& f) noexcept {
   try {
     f();
     return nullptr;
-  } catch (const Error& e) {
-    return trt_status_create(e.code(), e.what());
-  } catch (const std::bad_alloc&) {
-    return trt_status_create(TRT_OUT_OF_MEMORY, "a callback ran out of memory");
-  } catch (const std::exception& e) {
-    return trt_status_create(TRT_CALLBACK, e.what());
   } catch (...) {
-    return trt_status_create(TRT_CALLBACK, "a callback threw an exception of unknown type");
+    return status_of_exception();
   }
 }
 /** The user_data of a callback, and its destroy function. */

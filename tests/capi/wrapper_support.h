@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,21 @@ void throws(trt_code code, const char* part, F&& f) {
     return;
   }
   print_error("nothing was thrown, \"%s\" was expected\n", part);
+  fail();
+}
+
+/** An exception of the host's own type comes through the library. */
+template <typename E, typename F>
+void passes(const char* what, F&& f) {
+  try {
+    f();
+  } catch (const E& e) {
+    if (typeid(e) == typeid(E) && std::strcmp(e.what(), what) == 0) return;
+    print_error("expected \"%s\", got \"%s\"\n", what, e.what());
+    fail();
+    return;
+  }
+  print_error("nothing was thrown, \"%s\" was expected\n", what);
   fail();
 }
 
