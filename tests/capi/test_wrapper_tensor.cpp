@@ -269,6 +269,9 @@ void writing(void**) {
   y = trt::tensor({1});
   assert_true(same<int>(x, {5, 3, 7, 201, 4, 9}) && same<int>(y, {1}));
   throws(TRT_INVALID_ARGUMENT, "copy_", [&] { x[0] = trt::tensor({1, 2}); });
+  const Tensor moved = vec({1, 2}), seen = moved;
+  moved.set_data(x);
+  assert_true(seen.is_alias_of(x) && seen.dtype() == DType::Int64 && seen.sizes() == Ints({2, 3}));
   // Gradients go through what is read and written.
   const Tensor w = vec({1, 2, 3}).requires_grad_();
   Tensor z = trt::zeros({2, 3});
