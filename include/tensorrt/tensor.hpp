@@ -285,12 +285,13 @@ class Tensor {
   /** The accumulated gradient; empty when there is none. */
   Tensor grad() const { return adopt(detail::create(trt_tensor_grad, handle_)); }
   /** Makes this tensor, with all handles to it, one on the memory of `data`; it keeps its gradient and hooks. */
-  void set_data(const Tensor& data) const { check(trt_tensor_set_data(handle_, data.handle_)); }
   void set_grad(const Tensor& g) const { check(trt_tensor_set_grad(handle_, g.handle_)); }
   /** Drops the gradient. */
   void zero_grad() const { check(trt_tensor_set_grad(handle_, nullptr)); }
   void retain_grad() const { check(trt_tensor_retain_grad(handle_)); }
   Tensor detach() const { return adopt(detail::create(trt_tensor_detach, handle_)); }
+  /** Takes the memory, sizes and dtype of `data`, for every handle to this tensor; gradient and hooks stay. */
+  void set_data(const Tensor& data) const { check(trt_tensor_set_data(handle_, data.handle_)); }
   /**
    * Calls `fn(gradient)` in every backward pass. What it returns, if anything, replaces the gradient (an empty tensor
    * does not); what it throws reaches the caller of backward. Gives a number for remove_hook.
