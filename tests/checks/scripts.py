@@ -60,6 +60,8 @@ class Machine:
         with open(os.path.join(ROOT, script), encoding="utf-8") as f:
             text = f.read()
         self.packages = re.search(r"^packages=\(([^)]*)\)", text, re.M).group(1).split()
+        found = re.search(r"^bindings=\(([^)]*)\)", text, re.M)
+        self.bindings = found.group(1).split() if found else []
         self.install(self.packages)
         os.mkdir(os.path.join(directory, "temporary"))
 
@@ -69,9 +71,9 @@ class Machine:
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
 
-    def install(self, packages, removed=()):
+    def install(self, packages, removed=(), bindings=True):
         """Makes these the packages that are installed, and `removed` such of which the configuration is left."""
-        self.write("packages", "".join(f"installed {p}\n" for p in packages) + "".join(f"config-files {p}\n" for p in removed))
+        self.write("packages", "".join(f"installed {p}\n" for p in [*packages, *(self.bindings if bindings else [])]) + "".join(f"config-files {p}\n" for p in removed))
 
     def mark(self, name, present=True):
         path = os.path.join(self.dir, name)
@@ -175,6 +177,19 @@ def check_run(directory):
     check_packages(machine, machine.path("build/examples/fashion_mnist"), [failed])
     code, lines, apt = machine.run(user=1000)
     same("everything", (code, lines[-1], apt), (0, "4 passed, 0 failed, 0 skipped", []))
+    # The bindings' packages are installed where that is possible, and tests run without them where not.
+    machine.install(machine.packages, bindings=False)
+    code, lines, apt = machine.run(user=1000)
+    same("no bindings, not root", (code, lines[-1], apt), (0, "4 passed, 0 failed, 0 skipped", []))
+    has("no bindings, not root", lines, "skipped: tests of the bindings that need golang-go, which is missing")
+    code, lines, apt = machine.run(apt_fails="install")
+    same("no bindings to be had", (code, lines[-1]), (0, "4 passed, 0 failed, 0 skipped"))
+    has("no bindings to be had", lines, "skipped: tests of the bindings that need golang-go, which is missing")
+    code, lines, apt = machine.run()
+    same("bindings as root", (code, lines[-1]), (0, "4 passed, 0 failed, 0 skipped"))
+    has("bindings as root", lines, "skipped: tests", present=False)
+    has("bindings as root", apt, "golang-go")
+    machine.install(machine.packages)
     code, lines, _ = machine.run("--quick", user=1000)
     same("--quick", (code, lines[-1]), (0, "2 passed, 0 failed, 0 skipped"))
     machine.mark("bad")
