@@ -4,9 +4,9 @@
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,6 +20,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/fork.h"
 #include "base/lazy.h"
 #include "base/macros.h"
 
@@ -145,44 +146,15 @@ void attach(Blas& b) {
   b.core_name = name ? name : "unknown";
 }
 
-// Opens the library under the names that we know, with `core` in its environment.
-Blas open_library(const std::string& core) {
-  std::vector<std::string> names;
-  if (auto path = env_string("TRT_OPENBLAS"); path && !path->empty())
-    names.emplace_back(*path);
-  else
-    names = {"libopenblas.so.0", "libopenblas.so"};
-  Blas b;
-  b.requested_core = core;
-  std::string errors;
-  char** env = environment_for(core);
-  for (const auto& name : names) {
-    if (void* loaded = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
-      b.shared_with_host = true;
-      b.handle = loaded;
-    } else {
-      b.handle = open_with_environment(name.c_str(), env);
-    }
-    if (b.handle) {
-      b.library = name;
-      break;
-    }
-    const char* why = ::dlerror();
-    if (!errors.empty()) errors += "; ";
-    errors += why ? why : "no reason given";
-  }
-  TRT_CHECK_CODE(b.handle, Code::kUnavailable, "OpenBLAS cannot be loaded (set TRT_OPENBLAS to its path): ", errors);
-  return b;
-}
-
-// Keeps the finalizers of a loaded library from running when the process ends.
-void keep_after_exit(void* handle) {
+// Sets how many bytes of finalizers a loaded library has, and returns how many it had. With 0, none runs when the process ends; dlclose
+// needs them.
+size_t set_finalizers(void* handle, size_t bytes) {
   struct Search {
     const link_map* map = nullptr;
     uintptr_t fixed = 0, fixed_end = 0;  // what the loader made read-only after relocation
   } search;
   link_map* map = nullptr;
-  if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_ld) return;
+  if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_ld) return 0;
   search.map = map;
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* arg) {
@@ -202,11 +174,49 @@ void keep_after_exit(void* handle) {
     const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
     auto* const start = reinterpret_cast<void*>(at / page * page);
     const bool fixed = at >= search.fixed && at < search.fixed_end / page * page;
-    if (fixed && mprotect(start, page, PROT_READ | PROT_WRITE) != 0) return;
-    d->d_un.d_val = 0;
+    if (fixed && mprotect(start, page, PROT_READ | PROT_WRITE) != 0) return 0;
+    const size_t before = d->d_un.d_val;
+    d->d_un.d_val = bytes;
     if (fixed) mprotect(start, page, PROT_READ);
-    return;
+    return before;
   }
+  return 0;
+}
+
+void close_library(const Blas& b, size_t finalizers) {
+  if (finalizers) set_finalizers(b.handle, finalizers);
+  ::dlclose(b.handle);
+}
+
+// Opens the library under the names that we know, with `core` in its environment. `finalizers` receives what close_library needs.
+Blas open_library(const std::string& core, size_t& finalizers) {
+  std::vector<std::string> names;
+  if (auto path = env_string("TRT_OPENBLAS"); path && !path->empty())
+    names.emplace_back(*path);
+  else
+    names = {"libopenblas.so.0", "libopenblas.so"};
+  Blas b;
+  b.requested_core = core;
+  std::string errors;
+  char** env = environment_for(core);
+  for (const auto& name : names) {
+    if (void* loaded = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
+      b.shared_with_host = true;
+      b.handle = loaded;
+    } else {
+      b.handle = open_with_environment(name.c_str(), env);
+      if (b.handle) finalizers = set_finalizers(b.handle, 0);
+    }
+    if (b.handle) {
+      b.library = name;
+      break;
+    }
+    const char* why = ::dlerror();
+    if (!errors.empty()) errors += "; ";
+    errors += why ? why : "no reason given";
+  }
+  TRT_CHECK_CODE(b.handle, Code::kUnavailable, "OpenBLAS cannot be loaded (set TRT_OPENBLAS to its path): ", errors);
+  return b;
 }
 
 const Blas* load() {
@@ -223,19 +233,19 @@ const Blas* load() {
   cores.push_back("");
   std::string tried;
   for (const auto& core : cores) {
-    Blas b = open_library(core);
+    size_t finalizers = 0;
+    Blas b = open_library(core, finalizers);
     try {
       attach(b);
     } catch (...) {
-      ::dlclose(b.handle);
+      close_library(b, finalizers);
       throw;
     }
     if (gemm_computes<float>(b.sgemm) && gemm_computes<double>(b.dgemm)) {
-      if (!b.shared_with_host) keep_after_exit(b.handle);
       return new Blas(std::move(b));
     }
     tried += str_cat(tried.empty() ? "" : ", ", b.core_name);
-    ::dlclose(b.handle);
+    close_library(b, finalizers);
     if (b.shared_with_host) break;  // loading again would give the same instance
   }
   throw_error(Code::kInternal, str_cat("OpenBLAS computes wrong products with every core tried: ", tried));
@@ -243,6 +253,31 @@ const Blas* load() {
 
 std::atomic<const Blas*> g_blas{nullptr};
 std::mutex g_load_mutex;
+constinit std::atomic<pid_t> g_loading{0};  // the process that is at it
+constinit std::atomic<bool> g_waits_at_exit{false};
+TRT_TLS constinit bool t_loading = false;
+
+// A process that ends while another thread is between the library's initializer and set_finalizers() would run its finalizers under that
+// thread. So the end of loading is waited for; not for ever, because this thread may be inside dlopen itself, for which that one waits.
+void wait_at_exit() {
+  g_waits_at_exit.store(false, std::memory_order_relaxed);
+  const timespec pause{0, 1'000'000};
+  for (int ms = 0; ms < 5000 && !t_loading && g_loading.load(std::memory_order_acquire) == getpid(); ++ms) nanosleep(&pause, nullptr);
+}
+
+// Says that this thread loads the library. Needs g_load_mutex.
+struct Loading {
+  Loading() {
+    t_loading = true;
+    g_loading.store(getpid(), std::memory_order_release);
+    // Again where the process has begun to end: it calls what is registered meanwhile.
+    if (!g_waits_at_exit.exchange(true, std::memory_order_relaxed)) std::atexit(wait_at_exit);
+  }
+  ~Loading() {
+    g_loading.store(0, std::memory_order_release);
+    t_loading = false;
+  }
+};
 
 // Calls into the library that are running, counted in several places so that threads rarely share one.
 struct alignas(64) CallCount {
@@ -286,7 +321,7 @@ void register_fork_handlers() {
       std::from_chars(dot + 1, version + std::strlen(version), minor);
     }
     g_fork_waits_for_load = major * 1000 + minor >= 2036;
-    return new bool(pthread_atfork(before_fork, after_fork, after_fork) == 0);
+    return new bool(at_fork<before_fork, after_fork, after_fork>());
   });
 }
 
@@ -321,6 +356,7 @@ const Blas& blas() {
   register_fork_handlers();
   std::lock_guard<std::mutex> lock(g_load_mutex);
   if (const Blas* b = g_blas.load(std::memory_order_relaxed)) return *b;
+  const Loading loading;
   const Blas* b = load();
   g_blas.store(b, std::memory_order_release);
   return *b;

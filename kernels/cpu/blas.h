@@ -13,7 +13,7 @@
 //
 // At the end of a process OpenBLAS's finalizer unmaps the buffers of products that other threads may still be computing, which
 // kills the process with SIGSEGV when it exits while its threads work. The instance that we loaded never runs it: the system
-// takes the memory back anyway.
+// takes the memory back anyway. An exit while it is being loaded waits until that is done.
 //
 // A core is used only after a self-check against a plain loop. When ours fails, HASWELL is tried (if the processor has
 // AVX2), then the choice of the library itself.

@@ -1,7 +1,6 @@
 #include "core/generator.h"
 
-#include <pthread.h>
-
+#include "base/fork.h"
 #include "base/lazy.h"
 
 namespace trt {
@@ -30,11 +29,13 @@ void GeneratorImpl::set_state(State s) {
   offset_ = s.offset;
 }
 
+static void lock_default() { default_generator().lock_for_fork(); }
+static void unlock_default() { default_generator().unlock_after_fork(); }
+
 GeneratorImpl& default_generator() {
   static constinit Lazy<GeneratorImpl> generator;
   return generator.get([] {
-    pthread_atfork([] { default_generator().lock_for_fork(); }, [] { default_generator().unlock_after_fork(); },
-                   [] { default_generator().unlock_after_fork(); });
+    at_fork<lock_default, unlock_default, unlock_default>();
     return new GeneratorImpl(0);
   });
 }

@@ -11,6 +11,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/fork.h"
 #include "base/lazy.h"
 #include "device/allocator.h"
 
@@ -191,7 +192,7 @@ Cpu& cpu() {
     c->fronts.has_key = pthread_key_create(&c->fronts.key, thread_exit) == 0;
     // Handlers before fork() run in reverse order: those of small_alloc, whose locks are the inner ones, come first here.
     small_prepare();
-    pthread_atfork(before_fork, after_fork, after_fork);
+    at_fork<before_fork, after_fork, after_fork>();
     return c;
   });
 }

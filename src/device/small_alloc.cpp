@@ -7,6 +7,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/fork.h"
 #include "base/lazy.h"
 #include "device/allocator.h"
 
@@ -137,7 +138,7 @@ Central& central() {
     auto* c = new Central;
     c->has_key = pthread_key_create(&c->key, thread_exit) == 0;
     c->direct = TRT_ASAN || env_bool("TRT_NO_CACHE", false);
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    at_fork<before_fork, after_fork_in_parent, after_fork_in_child>();
     return c;
   });
 }

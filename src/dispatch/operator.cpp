@@ -1,11 +1,10 @@
 #include "dispatch/operator.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <map>
 #include <mutex>
 
+#include "base/fork.h"
 #include "base/lazy.h"
 
 namespace trt {
@@ -18,11 +17,14 @@ struct Registry {
   std::map<std::string, OperatorEntry*, std::less<>> by_name;
   std::atomic<BoxedKernel*> fallback[kNumKeys] = {};
 };
+Registry& registry();
+void lock_registry() { registry().mutex.lock(); }
+void unlock_registry() { registry().mutex.unlock(); }
 Registry& registry() {
   static constinit Lazy<Registry> r;
   return r.get([] {
     // A child process must find the lock free, whichever thread held it when it was forked.
-    pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); }, [] { registry().mutex.unlock(); });
+    at_fork<lock_registry, unlock_registry, unlock_registry>();
     return new Registry;
   });
 }

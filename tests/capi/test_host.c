@@ -366,6 +366,39 @@ static void case_exit_slowly_while_computing(void) {
   OK(trt_set_num_threads(3));
   start_detached();
 }
+/* The end begins at some moment of the first product, which loads the BLAS. */
+static void* small_products(void* arg) {
+  (void)arg;
+  trt_tensor *m = filled(20, 20, 1), *p;
+  for (;;) {
+    OK(trt_matmul(m, m, &p));
+    trt_tensor_release(p);
+  }
+  return NULL;
+}
+static void case_exit_while_loading(void) {
+  for (int i = 0; i < 200; ++i) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      guard_child();
+      pthread_t t;
+      REQUIRE(pthread_create(&t, NULL, small_products, NULL) == 0);
+      pthread_detach(t);
+      const struct timespec moment = {0, i * 200000};
+      nanosleep(&moment, NULL);
+      exit(0);
+    }
+    join_child(pid);
+  }
+}
+/* Handlers of the host that were registered before the library's first use run after its own. */
+static void start_small_products(void) {
+  pthread_t t;
+  REQUIRE(pthread_create(&t, NULL, small_products, NULL) == 0);
+  pthread_detach(t);
+  pause_ms(10);
+}
+static void case_exit_starts_loading(void) { atexit(start_small_products); }
 static void* exits(void* arg) {
   (void)arg;
   pause_ms(30);
@@ -672,6 +705,8 @@ static const struct named_case kCases[] = {
     {"exit_while_computing", case_exit_while_computing, TSAN ? 0 : 10},
     {"exit_while_computing_atexit", case_exit_while_computing_atexit, 5},
     {"exit_slowly_while_computing", case_exit_slowly_while_computing, TSAN ? 0 : 2},
+    {"exit_while_loading", case_exit_while_loading, TSAN ? 0 : 1},
+    {"exit_starts_loading", case_exit_starts_loading, TSAN ? 0 : 5},
     {"exit_in_thread", case_exit_in_thread, TSAN ? 0 : 5},
     {"main_thread_ends_first", case_main_thread_ends_first, 1},
     {"process_state", case_process_state, 1},
