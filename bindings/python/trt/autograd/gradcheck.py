@@ -61,9 +61,9 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     for i in wanted:
         if inputs[i].dtype.name != "float64":
             raise ValueError(f"gradcheck: input {i} is of {inputs[i].dtype}; differences need float64")
+    numerical = {i: _numerical(func, inputs, i, eps) for i in wanted}  # first: it changes the inputs meanwhile
     with enable_grad():
         outputs = [o for o in _tuple(func(*inputs)) if isinstance(o, _C.TensorBase) and o.is_floating_point()]
-    numerical = {i: _numerical(func, inputs, i, eps) for i in wanted}
     for k, output in enumerate(outputs):
         for i in wanted:
             if not inputs[i].numel():

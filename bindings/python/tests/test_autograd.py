@@ -1,0 +1,520 @@
+"""Gradients: backward and grad, modes, hooks, custom functions, errors that Python raised inside, checks by differences."""
+
+import gc
+import threading
+import traceback
+import unittest
+import weakref
+
+import trt
+from trt import autograd
+from trt.autograd import Function
+
+
+class Exp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = x.exp()
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        result, = ctx.saved_tensors
+        return grad * result
+
+
+class Scale(Function):
+    """Two tensors, a number, two outputs; the second has no gradient."""
+
+    @staticmethod
+    def forward(ctx, x, factor, y):
+        ctx.save_for_backward(x, y)
+        ctx.factor = factor
+        sign = y > 0
+        ctx.mark_non_differentiable(sign)
+        return x * y * factor, sign
+
+    @staticmethod
+    def backward(ctx, grad, sign_grad):
+        x, y = ctx.saved_tensors
+        return (grad * y * ctx.factor if ctx.needs_input_grad[0] else None), None, (grad * x * ctx.factor if ctx.needs_input_grad[2] else None)
+
+
+class Square(Function):
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2 * ctx.saved_tensors[0]
+
+
+class Failure(Exception):
+    pass
+
+
+class Fails(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise Failure("the original message")
+
+
+class Backward(unittest.TestCase):
+    def test_accumulation(self):
+        x = trt.tensor([1.0, 2.0], requires_grad=True)
+        (x * x).sum().backward()
+        (x * 3).sum().backward()
+        self.assertEqual(x.grad.tolist(), [5, 7])
+        self.assertIs(x.grad, x.grad)
+        g = trt.ones(2)
+        x.grad = g
+        self.assertIs(x.grad, g)
+        x.grad = None
+        self.assertIsNone(x.grad)
+        (x * x).backward(trt.tensor([1.0, 10.0]))
+        self.assertEqual(x.grad.tolist(), [2, 40])
+        with self.assertRaises(TypeError):
+            x.grad = 3
+        with self.assertRaises(RuntimeError):
+            x.grad = trt.ones(3)
+
+    def test_arguments(self):
+        x, y = trt.ones(2, requires_grad=True), trt.ones(2, requires_grad=True)
+        z = (x * y).sum()
+        z.backward(retain_graph=True, inputs=[x])
+        self.assertIsNone(y.grad)
+        z.backward()
+        self.assertEqual((x.grad.tolist(), y.grad.tolist()), ([2, 2], [1, 1]))
+        with self.assertRaisesRegex(RuntimeError, "second time|freed"):
+            z.backward()
+        with self.assertRaises(RuntimeError):
+            (x * 2).backward()
+        with self.assertRaises(RuntimeError):
+            trt.ones(1).backward()
+        autograd.backward([x.sum(), y.sum()])
+        self.assertEqual(y.grad.tolist(), [2, 2])
+
+    def test_grad(self):
+        x, y = trt.tensor(2.0, requires_grad=True), trt.tensor(3.0, requires_grad=True)
+        gx, = autograd.grad(x**3, x, create_graph=True)
+        ggx, = autograd.grad(gx, x)
+        self.assertEqual((gx.item(), ggx.item()), (12, 12))
+        self.assertIsNone(x.grad)
+        self.assertEqual(autograd.grad(x * x, [x, y], allow_unused=True)[1], None)
+        self.assertEqual(autograd.grad(x * x, [x, y], materialize_grads=True)[1].item(), 0)
+        with self.assertRaises(RuntimeError):
+            autograd.grad(x * x, [x, y])
+        self.assertEqual(autograd.grad([x * y], [x], grad_outputs=[trt.tensor(2.0)])[0].item(), 6)
+
+    def test_leaves(self):
+        x = trt.ones(2, requires_grad=True)
+        y = x * 2
+        self.assertTrue(x.is_leaf and not y.is_leaf)
+        self.assertIsNone(x.grad_fn)
+        self.assertTrue(y.grad_fn.name().startswith("Mul"))
+        y.retain_grad()
+        y.sum().backward()
+        self.assertEqual(y.grad.tolist(), [1, 1])
+        with self.assertRaises(RuntimeError):
+            x.add_(1)
+        with self.assertRaises(RuntimeError):
+            trt.ones(2, dtype=trt.int64).requires_grad_()
+        x.requires_grad = False
+        self.assertFalse((x * 2).requires_grad)
+        z = (trt.ones(2, requires_grad=True) * 2).detach_()
+        self.assertTrue(z.is_leaf and not z.requires_grad)
+
+    def test_overwritten(self):
+        x = trt.ones(2, requires_grad=True)
+        y = x * 1
+        z = y * y
+        y.add_(1)
+        with self.assertRaisesRegex(RuntimeError, "modified|overwritten|in.?place"):
+            z.sum().backward()
+
+
+class Modes(unittest.TestCase):
+    def test_context_managers(self):
+        x = trt.ones(1, requires_grad=True)
+        with trt.no_grad():
+            self.assertFalse((x * 2).requires_grad or trt.is_grad_enabled())
+            with trt.enable_grad():
+                self.assertTrue((x * 2).requires_grad)
+            with trt.set_grad_enabled(True):
+                self.assertTrue((x * 2).requires_grad)
+            self.assertFalse(trt.is_grad_enabled())
+        self.assertTrue(trt.is_grad_enabled())
+        with trt.inference_mode():
+            y = x * 2
+            self.assertTrue(trt.is_inference_mode_enabled())
+        with self.assertRaises(RuntimeError):
+            y.requires_grad_()
+        with trt.inference_mode(False):
+            self.assertTrue((x * 2).requires_grad)
+        trt.set_grad_enabled(False)
+        self.assertFalse(trt.is_grad_enabled())
+        trt.set_grad_enabled(True)
+
+    def test_exceptions_leave_the_mode(self):
+        for mode in (trt.no_grad(), trt.inference_mode(), trt.set_grad_enabled(True)):
+            with self.assertRaises(Failure), mode:
+                raise Failure
+            self.assertTrue(trt.is_grad_enabled() and not trt.is_inference_mode_enabled())
+
+    def test_decorators(self):
+        x = trt.ones(1, requires_grad=True)
+
+        @trt.no_grad()
+        def a():
+            """Text."""
+            return (x * 2).requires_grad
+
+        @trt.no_grad
+        def b(n):
+            return (x * 2).requires_grad if n == 0 else b(n - 1)
+
+        @trt.inference_mode()
+        def c():
+            return (x * 2).requires_grad
+
+        @trt.inference_mode
+        def d():
+            return (x * 2).requires_grad
+
+        @trt.set_grad_enabled(False)
+        def e():
+            return (x * 2).requires_grad
+
+        @trt.enable_grad()
+        def f():
+            return (x * 2).requires_grad
+
+        @trt.no_grad()
+        def g():
+            got = yield (x * 2).requires_grad
+            yield (x * 2).requires_grad, got
+
+        self.assertEqual([a(), b(3), c(), d(), e()], [False] * 5)
+        self.assertEqual((a.__name__, a.__doc__), ("a", "Text."))
+        self.assertTrue(trt.is_grad_enabled())
+        with trt.no_grad():
+            self.assertTrue(f())
+        generator = g()
+        self.assertFalse(next(generator))
+        self.assertTrue(trt.is_grad_enabled())
+        self.assertEqual(generator.send(5), (False, 5))
+
+    def test_modes_belong_to_the_thread(self):
+        seen = []
+        with trt.no_grad():
+            t = threading.Thread(target=lambda: seen.append(trt.is_grad_enabled()))
+            t.start()
+            t.join()
+        self.assertEqual(seen, [True])
+
+
+class Hooks(unittest.TestCase):
+    def test_hooks(self):
+        x = trt.ones(2, requires_grad=True)
+        seen = []
+        y = x * 3
+        handle = y.register_hook(lambda g: seen.append(g.tolist()))
+        x.register_hook(lambda g: g * 2)
+        y.sum().backward(retain_graph=True)
+        self.assertEqual((seen, x.grad.tolist()), ([[1, 1]], [6, 6]))
+        handle.remove()
+        handle.remove()
+        y.sum().backward()
+        self.assertEqual(len(seen), 1)
+        with self.assertRaises(TypeError):
+            x.register_hook(3)
+        with self.assertRaises(RuntimeError):
+            trt.ones(1).register_hook(print)
+
+    def test_errors_are_the_callers_own(self):
+        x = trt.ones(2, requires_grad=True)
+        marker = Failure("the original message")
+
+        def refuse(grad):
+            raise marker
+
+        y = x * 1
+        y.register_hook(refuse)
+        try:
+            y.sum().backward()
+            self.fail("no error")
+        except Failure as e:
+            self.assertIs(e, marker)
+            self.assertIn("refuse", [f.name for f in traceback.extract_tb(e.__traceback__)])
+        y = x * 1
+        y.register_hook(lambda g: "text")
+        with self.assertRaisesRegex(TypeError, "hook"):
+            y.sum().backward()
+        y = x * 1
+        y.register_hook(lambda g: trt.ones(5))
+        with self.assertRaises(RuntimeError):
+            y.sum().backward()
+        for error in (KeyboardInterrupt, SystemExit, MemoryError):
+            y = x * 1
+            y.register_hook(lambda g: (_ for _ in ()).throw(error()))
+            with self.assertRaises(error):
+                y.sum().backward()
+
+    def test_nothing_leaks(self):
+        class Data:
+            pass
+
+        x = trt.ones(2, requires_grad=True)
+        data = Data()
+        ref = weakref.ref(data)
+        y = x * 1
+        y.register_hook(lambda g, data=data: None)
+        del data
+        y.sum().backward()
+        self.assertIsNotNone(ref())
+        del y
+        gc.collect()
+        self.assertIsNone(ref())
+
+
+class CustomFunctions(unittest.TestCase):
+    def test_values_and_gradients(self):
+        x = trt.tensor([0.5, 1.0], dtype=trt.float64, requires_grad=True)
+        y = Exp.apply(x)
+        self.assertEqual(y.grad_fn.name(), "ExpBackward")
+        y.sum().backward()
+        trt.testing.assert_close(x.grad, x.detach().exp())
+        self.assertFalse(Exp.apply(trt.ones(2)).requires_grad)
+        with trt.no_grad():
+            self.assertFalse(Exp.apply(x).requires_grad)
+        a, b = trt.tensor([2.0, 3.0], requires_grad=True), trt.tensor([4.0, -5.0])
+        product, sign = Scale.apply(a, 10, b)
+        self.assertEqual((product.tolist(), sign.tolist(), sign.requires_grad), ([80, -150], [True, False], False))
+        product.sum().backward()
+        self.assertEqual(a.grad.tolist(), [40, -50])
+        s = Square.apply(a)
+        a.grad = None
+        s.sum().backward()
+        self.assertEqual(a.grad.tolist(), [4, 6])
+
+    def test_second_derivatives(self):
+        x = trt.tensor([0.3, -0.7], dtype=trt.float64, requires_grad=True)
+        y = Exp.apply(x)
+        g, = autograd.grad(y.sum(), x, create_graph=True)
+        gg, = autograd.grad(g.sum(), x)
+        trt.testing.assert_close(gg, x.detach().exp())
+        self.assertTrue(autograd.gradcheck(Exp.apply, (x,)))
+        self.assertTrue(autograd.gradgradcheck(Square.apply, (x,)))
+        outputs = []  # the output of Exp is kept, so that its saved result has its history
+
+        def keep(x):
+            outputs.append(Exp.apply(x))
+            return outputs[-1]
+
+        self.assertTrue(autograd.gradgradcheck(keep, (x,)))
+        y = Exp.apply(x)
+        z = y * 1
+        del y
+        with self.assertRaisesRegex(RuntimeError, "keep it"):
+            autograd.grad(z.sum(), x, create_graph=True)
+
+    def test_once_differentiable(self):
+        class Once(Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            @autograd.once_differentiable
+            def backward(ctx, grad):
+                x, = ctx.saved_tensors
+                return grad * 2 * x
+
+        x = trt.tensor([1.0], requires_grad=True)
+        w = trt.tensor([1.0], requires_grad=True)
+        Once.apply(x).sum().backward()
+        self.assertEqual(x.grad.item(), 2)
+        g, = autograd.grad(Once.apply(x), x, w, create_graph=True)
+        with self.assertRaisesRegex(RuntimeError, "once_differentiable"):
+            g.sum().backward()
+
+    def test_saved_tensors_are_checked(self):
+        x = trt.ones(2, requires_grad=True)
+        y = x * 1
+        z = Square.apply(y)
+        y.add_(1)
+        with self.assertRaisesRegex(RuntimeError, "inplace operation"):
+            z.sum().backward()
+
+    def test_missing_gradients(self):
+        seen = []
+
+        class Two(Function):
+            materialize = True
+
+            @staticmethod
+            def forward(ctx, x):
+                ctx.set_materialize_grads(Two.materialize)
+                return x * 1, x * 2
+
+            @staticmethod
+            def backward(ctx, a, b):
+                seen.append((a is None, None if b is None else b.tolist()))
+                return b if a is None else a
+
+        x = trt.ones(2, requires_grad=True)
+        Two.apply(x)[0].sum().backward()
+        Two.materialize = False
+        Two.apply(x)[1].sum().backward()
+        self.assertEqual(seen, [(False, [0, 0]), (True, [1, 1])])
+
+    def test_wrong_gradients(self):
+        class Wrong(Function):
+            result = None
+
+            @staticmethod
+            def forward(ctx, x, n):
+                return x * n
+
+            @staticmethod
+            def backward(ctx, grad):
+                return Wrong.result(grad)
+
+        x = trt.ones(2, requires_grad=True)
+        for result, error in ((lambda g: (g,), RuntimeError), (lambda g: (g, g), RuntimeError), (lambda g: ("a", None), TypeError),
+                              (lambda g: (trt.ones(7), None), RuntimeError)):
+            Wrong.result = staticmethod(result)
+            with self.assertRaises(error):
+                Wrong.apply(x, 2).sum().backward()
+        Wrong.result = staticmethod(lambda g: (None, None))
+        Wrong.apply(x, 2).sum().backward()
+        self.assertIsNone(x.grad)
+
+    def test_in_place(self):
+        class AddOne(Function):
+            @staticmethod
+            def forward(ctx, x):
+                x.add_(1)
+                ctx.mark_dirty(x)
+                return x
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 10
+
+        x = trt.ones(2, requires_grad=True)
+        y = x * 2
+        z = AddOne.apply(y)
+        self.assertIs(z, y)
+        self.assertEqual(z.tolist(), [3, 3])
+        z.sum().backward()
+        self.assertEqual(x.grad.tolist(), [20, 20])
+        with self.assertRaisesRegex(RuntimeError, "leaf"):
+            AddOne.apply(x)
+
+    def test_inputs_given_back(self):
+        class Identity(Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 5
+
+        x = trt.ones(2, requires_grad=True)
+        y = Identity.apply(x)
+        self.assertIsNot(y, x)
+        y.sum().backward()
+        self.assertEqual(x.grad.tolist(), [5, 5])
+
+    def test_errors_are_the_callers_own(self):
+        x = trt.ones(2, requires_grad=True)
+        try:
+            Fails.apply(x).sum().backward()
+            self.fail("no error")
+        except Failure as e:
+            names = [f.name for f in traceback.extract_tb(e.__traceback__)]
+            self.assertEqual((str(e), names[0][:4], names[-1]), ("the original message", "test", "backward"))
+        with self.assertRaises(Failure):
+            autograd.grad(Fails.apply(x).sum(), x)
+        caught = []
+
+        def work():
+            try:
+                Fails.apply(x).sum().backward()
+            except Failure as e:
+                caught.append(str(e))
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        self.assertEqual(caught, ["the original message"] * 4)
+
+    def test_nothing_leaks(self):
+        live = weakref.WeakSet()
+
+        class Watched(Function):
+            @staticmethod
+            def forward(ctx, x):
+                live.add(ctx)
+                y = x * 2
+                ctx.save_for_backward(x, y)
+                return y
+
+            @staticmethod
+            def backward(ctx, grad):
+                ctx.saved_tensors
+                return grad
+
+        gc.collect()
+        before = trt.memory.allocated()
+        for end in ("backward", "drop", "error"):
+            x = trt.ones(100, requires_grad=True)
+            y = Watched.apply(x)
+            if end == "backward":
+                y.sum().backward()
+            if end == "error":
+                y.register_hook(lambda g: 1 / 0)
+                with self.assertRaises(ZeroDivisionError):
+                    y.sum().backward()
+            del x, y
+            gc.collect()
+            self.assertEqual(len(live), 0, end)
+        self.assertEqual(trt.memory.allocated(), before)
+
+    def test_gradcheck_finds_errors(self):
+        class Bad(Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * x
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad
+
+        x = trt.tensor([1.0, 2.0], dtype=trt.float64, requires_grad=True)
+        with self.assertRaises(autograd.GradcheckError):
+            autograd.gradcheck(Bad.apply, (x,))
+        self.assertFalse(autograd.gradcheck(Bad.apply, (x,), raise_exception=False))
+        self.assertTrue(autograd.gradcheck(lambda a, b: (a @ b).tanh(), (trt.rand(2, 3, dtype=trt.float64, requires_grad=True),
+                                                                        trt.rand(3, 2, dtype=trt.float64).T.contiguous().T.requires_grad_())))
+        with self.assertRaises(ValueError):
+            autograd.gradcheck(Bad.apply, (trt.ones(1, requires_grad=True),))
+        with self.assertRaises(ValueError):
+            autograd.gradcheck(Bad.apply, (trt.ones(1),))
+
+
+if __name__ == "__main__":
+    unittest.main()

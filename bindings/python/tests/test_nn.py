@@ -1,0 +1,415 @@
+"""Modules, losses, initial values: registration, state, hooks; and that layers are the library's own, digit for digit."""
+
+import copy
+import gc
+import math
+import unittest
+import weakref
+from collections import OrderedDict
+
+import trt
+from trt import _C, nn
+from trt._options import options
+from trt.nn import functional as F
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden = nn.Linear(4, 8)
+        self.norm = nn.BatchNorm1d(8)
+        self.scale = nn.Parameter(trt.ones(8))
+        self.register_buffer("offset", trt.zeros(8), persistent=False)
+        self.blocks = nn.ModuleList([nn.Linear(8, 8), nn.ReLU()])
+
+    def forward(self, x):
+        x = self.norm(self.hidden(x)) * self.scale + self.offset
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+class Registration(unittest.TestCase):
+    def test_names(self):
+        m = Net()
+        self.assertEqual([n for n, _ in m.named_parameters()],
+                         ["scale", "hidden.weight", "hidden.bias", "norm.weight", "norm.bias", "blocks.0.weight", "blocks.0.bias"])
+        self.assertEqual([n for n, _ in m.named_buffers()], ["offset", "norm.running_mean", "norm.running_var", "norm.num_batches_tracked"])
+        self.assertEqual([n for n, _ in m.named_modules()], ["", "hidden", "norm", "blocks", "blocks.0", "blocks.1"])
+        self.assertEqual([n for n, _ in m.named_children()], ["hidden", "norm", "blocks"])
+        self.assertNotIn("offset", m.state_dict())
+        self.assertIs(m.get_parameter("blocks.0.weight"), m.blocks[0].weight)
+        self.assertIs(m.get_submodule("blocks.0"), m.blocks[0])
+        self.assertIs(m.get_buffer("norm.running_mean"), m.norm.running_mean)
+        with self.assertRaises(AttributeError):
+            m.get_parameter("nothing.weight")
+        with self.assertRaises(AttributeError):
+            m.nothing
+
+    def test_assignment(self):
+        m = Net()
+        with self.assertRaises(TypeError):
+            m.scale = trt.ones(8)
+        with self.assertRaises(TypeError):
+            m.hidden = trt.ones(8)
+        m.scale = None
+        self.assertIsNone(m.scale)
+        self.assertNotIn("scale", dict(m.named_parameters()))
+        m.offset = trt.ones(8)
+        self.assertEqual(dict(m.named_buffers())["offset"].sum().item(), 8)
+        m.plain = 3
+        m.plain = nn.Linear(1, 1)
+        self.assertIn("plain.weight", dict(m.named_parameters()))
+        del m.plain
+        self.assertFalse(hasattr(m, "plain"))
+        m.b = nn.Buffer(trt.ones(2))
+        self.assertIn("b", m.state_dict())
+        with self.assertRaises(KeyError):
+            m.register_parameter("a.b", nn.Parameter(trt.ones(1)))
+        with self.assertRaises(KeyError):
+            m.register_buffer("forward", trt.ones(1))
+        with self.assertRaises(TypeError):
+            m.register_parameter("q", trt.ones(1))
+
+        class Early(nn.Module):
+            def __init__(self):
+                self.weight = nn.Parameter(trt.ones(1))
+
+        with self.assertRaisesRegex(AttributeError, "before Module.__init__"):
+            Early()
+
+    def test_shared_parameters(self):
+        m = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+        m[1].weight = m[0].weight
+        self.assertEqual(len(list(m.parameters())), 3)
+        self.assertEqual(len(m.state_dict()), 4)
+
+    def test_parameter(self):
+        p = nn.Parameter(trt.ones(2))
+        self.assertTrue(p.requires_grad and p.is_leaf and isinstance(p, trt.Tensor))
+        self.assertTrue(repr(p).startswith("Parameter containing:\ntensor("))
+        self.assertIs(type(p * 1), trt.Tensor)
+        self.assertFalse(nn.Parameter(trt.ones(2), requires_grad=False).requires_grad)
+        self.assertEqual(nn.Parameter(trt.ones(2, dtype=trt.int64), requires_grad=False).dtype, trt.int64)
+
+    def test_modes_and_gradients(self):
+        m = Net()
+        m.eval()
+        self.assertFalse(any(x.training for x in m.modules()))
+        self.assertIs(m.train(), m)
+        m(trt.randn(3, 4)).sum().backward()
+        self.assertTrue(all(p.grad is not None for p in m.parameters()))
+        m.zero_grad(set_to_none=False)
+        self.assertEqual(sum(p.grad.abs().sum().item() for p in m.parameters()), 0)
+        m.zero_grad()
+        self.assertTrue(all(p.grad is None for p in m.parameters()))
+        m.requires_grad_(False)
+        self.assertFalse(m(trt.randn(3, 4)).requires_grad)
+
+    def test_conversion_keeps_identity(self):
+        m = nn.Linear(2, 3)
+        weight, optimizer = m.weight, trt.optim.SGD(m.parameters(), lr=1.0)
+        m(trt.ones(1, 2)).sum().backward()
+        m.double()
+        self.assertIs(m.weight, weight)
+        self.assertEqual((weight.dtype, weight.grad.dtype), (trt.float64, trt.float64))
+        before = weight.detach().clone()
+        optimizer.step()
+        self.assertEqual((before - weight.detach()).tolist(), [[1, 1]] * 3)
+        self.assertEqual(m.to(trt.float16).weight.dtype, trt.float16)
+        bn = nn.BatchNorm1d(2).half()
+        self.assertEqual((bn.running_mean.dtype, bn.num_batches_tracked.dtype), (trt.float16, trt.int64))
+        with self.assertRaises(TypeError):
+            m.to(trt.int64)
+
+    def test_hooks(self):
+        m, seen = nn.Linear(2, 2), []
+        a = m.register_forward_pre_hook(lambda mod, args: (args[0] * 2,))
+        b = m.register_forward_hook(lambda mod, args, out: seen.append(args[0].tolist()) or out + 1)
+        x = trt.ones(1, 2)
+        expected = F.linear(x * 2, m.weight, m.bias) + 1
+        self.assertEqual(m(x).tolist(), expected.tolist())
+        self.assertEqual(seen, [[[2, 2]]])
+        a.remove()
+        b.remove()
+        self.assertEqual(m(x).tolist(), F.linear(x, m.weight, m.bias).tolist())
+
+    def test_apply_and_copy(self):
+        m, names = Net(), []
+        m.apply(lambda x: names.append(type(x).__name__))
+        self.assertEqual(names[-1], "Net")
+        c = copy.deepcopy(m)
+        self.assertIsNot(c.scale, m.scale)
+        self.assertIsInstance(c.scale, nn.Parameter)
+        c.scale.data.fill_(5)
+        self.assertEqual(m.scale.sum().item(), 8)
+
+    def test_nothing_leaks(self):
+        m = Net()
+        refs = [weakref.ref(p) for p in m.parameters()] + [weakref.ref(m)]
+        m(trt.randn(3, 4)).sum().backward()
+        del m
+        gc.collect()
+        self.assertEqual([r() for r in refs], [None] * len(refs))
+
+
+class State(unittest.TestCase):
+    def test_round_trip(self):
+        a, b = Net(), Net()
+        a(trt.randn(5, 4))
+        result = b.load_state_dict(a.state_dict())
+        self.assertEqual(repr(result), "<All keys matched successfully>")
+        a.eval(), b.eval()
+        x = trt.randn(2, 4)
+        self.assertTrue(trt.equal(a(x), b(x)))
+        self.assertTrue(a.state_dict()["scale"]._shares_storage(a.scale))
+
+    def test_errors_change_nothing(self):
+        m = Net()
+        good = {k: v.clone() + 1 for k, v in m.state_dict().items()}
+        before = {k: v.clone() for k, v in m.state_dict().items()}
+        bad = dict(good, extra=trt.ones(1))
+        del bad["scale"]
+        bad["hidden.bias"] = trt.ones(3)
+        with self.assertRaises(trt.Error) as e:
+            m.load_state_dict(bad)
+        for text in ("extra", "scale", "hidden.bias"):
+            self.assertIn(text, str(e.exception))
+        for k, v in m.state_dict().items():
+            self.assertTrue(trt.equal(v, before[k]), k)
+        del bad["hidden.bias"]
+        result = m.load_state_dict(bad, strict=False)
+        self.assertEqual((sorted(result.missing_keys), result.unexpected_keys), (["hidden.bias", "scale"], ["extra"]))
+
+
+class Containers(unittest.TestCase):
+    def test_sequential(self):
+        m = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        m.append(nn.Linear(3, 1))
+        self.assertEqual((len(m), m(trt.ones(4, 2)).shape, type(m[-1]), len(m[:2])), (3, (4, 1), nn.Linear, 2))
+        n = nn.Sequential(OrderedDict(first=nn.Linear(2, 2), second=nn.Tanh()))
+        self.assertEqual(list(n.state_dict()), ["first.weight", "first.bias"])
+        m[1] = nn.Tanh()
+        self.assertIsInstance(m[1], nn.Tanh)
+        m.insert(0, nn.Identity())
+        self.assertIsInstance(m[0], nn.Identity)
+        del m[0]
+        self.assertEqual(list(m._modules), ["0", "1", "2"])
+        with self.assertRaises(IndexError):
+            m[9]
+
+    def test_lists_and_dicts(self):
+        m = nn.ModuleList([nn.Linear(1, 1)])
+        m += [nn.ReLU()]
+        m.insert(0, nn.Tanh())
+        self.assertEqual([type(x).__name__ for x in m], ["Tanh", "Linear", "ReLU"])
+        self.assertIsInstance(m.pop(), nn.ReLU)
+        d = nn.ModuleDict({"a": nn.Linear(1, 1)})
+        d["b"] = nn.ReLU()
+        self.assertEqual((list(d), "b" in d, len(list(d.parameters()))), (["a", "b"], True, 2))
+        p = nn.ParameterList([trt.ones(1), nn.Parameter(trt.zeros(2))])
+        self.assertEqual((len(p), [n for n, _ in p.named_parameters()]), (2, ["0", "1"]))
+        q = nn.ParameterDict({"x": trt.ones(1)})
+        self.assertTrue(q["x"].requires_grad)
+
+
+def c_module(name, *args, **kwargs):
+    struct = kwargs.pop("struct", None)
+    create = getattr(_C, f"trt_{name}_create")
+    if struct is None:
+        return create(*args)
+    with options(struct, **kwargs) as o:
+        return create(*args, o)
+
+
+class SameAsTheLibrary(unittest.TestCase):
+    """A layer of Python and the library's own: text, initial values, results in training and evaluation."""
+
+    LAYERS = [
+        (lambda: nn.Linear(5, 3), lambda: c_module("linear", 5, 3, None), (4, 5)),
+        (lambda: nn.Linear(5, 3, bias=False), lambda: c_module("linear", 5, 3, struct="linear", bias=False), (4, 5)),
+        (lambda: nn.Conv2d(2, 4, 3, padding=1), lambda: c_module("conv2d", 2, 4, 3, 3, struct="conv", padding=(1, 1)), (2, 2, 6, 6)),
+        (lambda: nn.Conv2d(2, 4, (3, 5), stride=2, groups=2, dilation=(1, 2), bias=False),
+         lambda: c_module("conv2d", 2, 4, 3, 5, struct="conv", stride=(2, 2), groups=2, dilation=(1, 2), bias=False), (2, 2, 12, 12)),
+        (lambda: nn.Conv2d(2, 2, 3, padding="same"), lambda: c_module("conv2d", 2, 2, 3, 3, struct="conv", padding_same=True), (2, 2, 6, 6)),
+        (lambda: nn.Conv1d(2, 4, 3), lambda: c_module("conv1d", 2, 4, 3, None), (2, 2, 6)),
+        (lambda: nn.BatchNorm1d(4), lambda: c_module("batch_norm1d", 4, None), (6, 4)),
+        (lambda: nn.BatchNorm2d(4, momentum=None), lambda: c_module("batch_norm2d", 4, struct="norm", momentum=-1.0), (2, 4, 3, 3)),
+        (lambda: nn.BatchNorm1d(4, affine=False, track_running_stats=False),
+         lambda: c_module("batch_norm1d", 4, struct="norm", affine=False, track_running_stats=False), (6, 4)),
+        (lambda: nn.LayerNorm((3, 4)), lambda: c_module("layer_norm", (3, 4), None), (2, 3, 4)),
+        (lambda: nn.LayerNorm(4, eps=1e-3, bias=False), lambda: c_module("layer_norm", (4,), struct="norm", eps=1e-3, bias=False), (2, 4)),
+        (lambda: nn.GroupNorm(2, 4), lambda: c_module("group_norm", 2, 4, None), (2, 4, 3)),
+        (lambda: nn.Dropout(0.3), lambda: c_module("dropout", 0.3), (50,)),
+        (lambda: nn.Flatten(), lambda: c_module("flatten", 1, -1), (2, 3, 4)),
+        (lambda: nn.Unflatten(1, (2, 3)), lambda: c_module("unflatten", 1, (2, 3)), (2, 6)),
+        (lambda: nn.Identity(), lambda: c_module("identity"), (3,)),
+        (lambda: nn.ReLU(), lambda: c_module("relu"), (9,)), (lambda: nn.ReLU6(), lambda: c_module("relu6"), (9,)),
+        (lambda: nn.LeakyReLU(0.2), lambda: c_module("leaky_relu", 0.2), (9,)), (lambda: nn.ELU(0.7), lambda: c_module("elu", 0.7), (9,)),
+        (lambda: nn.GELU("tanh"), lambda: c_module("gelu", True), (9,)), (lambda: nn.GELU(), lambda: c_module("gelu", False), (9,)),
+        (lambda: nn.SiLU(), lambda: c_module("silu"), (9,)), (lambda: nn.Mish(), lambda: c_module("mish"), (9,)),
+        (lambda: nn.Sigmoid(), lambda: c_module("sigmoid"), (9,)), (lambda: nn.Tanh(), lambda: c_module("tanh"), (9,)),
+        (lambda: nn.Softplus(2.0, 10.0), lambda: c_module("softplus", 2.0, 10.0), (9,)), (lambda: nn.Hardswish(), lambda: c_module("hardswish"), (9,)),
+        (lambda: nn.Softmax(dim=1), lambda: c_module("softmax", 1), (3, 4)), (lambda: nn.LogSoftmax(dim=-1), lambda: c_module("log_softmax", -1), (3, 4)),
+        (lambda: nn.MaxPool2d(2), lambda: c_module("max_pool2d", 2, 2, None), (1, 2, 6, 6)),
+        (lambda: nn.MaxPool2d((3, 2), stride=1, padding=1, ceil_mode=True),
+         lambda: c_module("max_pool2d", 3, 2, struct="pool", stride=(1, 1), padding=(1, 1), ceil_mode=True), (1, 2, 6, 6)),
+        (lambda: nn.AvgPool2d(2, padding=1, count_include_pad=False),
+         lambda: c_module("avg_pool2d", 2, 2, struct="pool", padding=(1, 1), count_include_pad=False), (1, 2, 6, 6)),
+        (lambda: nn.AdaptiveAvgPool2d((2, 3)), lambda: c_module("adaptive_avg_pool2d", 2, 3), (1, 2, 6, 6)),
+        (lambda: nn.AdaptiveMaxPool2d(2), lambda: c_module("adaptive_max_pool2d", 2, 2), (1, 2, 6, 6)),
+    ]
+
+    def test_layers(self):
+        for make, make_c, shape in self.LAYERS:
+            trt.manual_seed(11)
+            m = make()
+            after = trt.rand(1).item()
+            trt.manual_seed(11)
+            h = make_c()
+            text = _C.trt_module_to_string(h)
+            self.assertEqual(trt.rand(1).item(), after, text)
+            self.assertEqual(repr(m), text)
+            state = _C.trt_module_state_dict(h)
+            self.assertEqual(list(m.state_dict()), list(state), text)
+            for name, t in m.state_dict().items():
+                self.assertTrue(trt.equal(t, state[name]) and t.dtype == state[name].dtype, f"{text}: {name}")
+            x = trt.randn(*shape)
+            for mode in (True, True, False):
+                m.train(mode)
+                _C.trt_module_train(h, mode)
+                trt.manual_seed(5)
+                y = m(x)
+                trt.manual_seed(5)
+                self.assertEqual(y.tolist(), _C.trt_module_forward(h, x).tolist(), f"{text} in mode {mode}")
+
+    def test_embedding(self):
+        trt.manual_seed(1)
+        m = nn.Embedding(10, 3, padding_idx=-1)
+        trt.manual_seed(1)
+        h = c_module("embedding", 10, 3, struct="embedding", has_padding_idx=True, padding_idx=-1)
+        self.assertEqual(repr(m), _C.trt_module_to_string(h))
+        self.assertEqual(m.weight.tolist(), _C.trt_module_parameter(h, "weight").tolist())
+        x = trt.tensor([[1, 9], [2, 2]])
+        y = m(x)
+        self.assertEqual(y.tolist(), _C.trt_module_forward(h, x).tolist())
+        y.sum().backward()
+        self.assertEqual([m.weight.grad[9].sum().item(), m.weight.grad[2].sum().item()], [0, 6])
+
+
+class Layers(unittest.TestCase):
+    def test_every_layer_runs(self):
+        x4, x3, x2 = trt.randn(2, 4, 8, 8), trt.randn(2, 4, 8), trt.randn(3, 4)
+        for m, inputs in ((nn.ConvTranspose2d(4, 2, 3, stride=2, output_padding=1), (x4,)), (nn.ConvTranspose1d(4, 2, 3), (x3,)), (nn.InstanceNorm2d(4, affine=True), (x4,)),
+                          (nn.InstanceNorm1d(4, track_running_stats=True), (x3,)), (nn.LocalResponseNorm(2), (x4,)), (nn.MaxPool1d(2), (x3,)), (nn.AvgPool1d(2), (x3,)),
+                          (nn.AdaptiveAvgPool1d(3), (x3,)), (nn.AdaptiveMaxPool1d(3), (x3,)), (nn.ZeroPad2d(1), (x4,)), (nn.ConstantPad1d((1, 2), 3.0), (x3,)),
+                          (nn.Bilinear(4, 4, 2), (x2, x2)), (nn.CosineSimilarity(), (x2, x2)), (nn.PairwiseDistance(), (x2, x2)), (nn.PReLU(4), (x2,)), (nn.GLU(), (x2,)),
+                          (nn.SELU(), (x2,)), (nn.CELU(), (x2,)), (nn.Hardtanh(), (x2,)), (nn.Hardsigmoid(), (x2,)), (nn.Hardshrink(), (x2,)), (nn.Softshrink(), (x2,)),
+                          (nn.Tanhshrink(), (x2,)), (nn.Softsign(), (x2,)), (nn.LogSigmoid(), (x2,)), (nn.Softmin(dim=1), (x2,)), (nn.Threshold(0.1, 20), (x2,)),
+                          (nn.Conv2d(4, 2, 3, padding=1, padding_mode="reflect"), (x4,))):
+            y = m(*inputs)
+            self.assertTrue(bool(y.isfinite().all()), m)
+            self.assertTrue(repr(m).startswith(type(m).__name__))
+        values, indices = nn.MaxPool2d(2, return_indices=True)(x4)
+        self.assertEqual((values.shape, indices.dtype), ((2, 4, 4, 4), trt.int64))
+        inplace = trt.tensor([-1.0, 1.0])
+        self.assertEqual(nn.ReLU(inplace=True)(inplace).tolist(), inplace.tolist())
+        self.assertEqual(F.relu(trt.tensor([-1.0]), inplace=True).item(), 0)
+
+    def test_errors(self):
+        for bad in (lambda: nn.Conv2d(3, 4, 3, groups=2), lambda: nn.Dropout(2.0), lambda: nn.GroupNorm(3, 4), lambda: nn.Embedding(3, 4, padding_idx=5),
+                    lambda: nn.Conv2d(1, 1, 3, padding="same", stride=2), lambda: nn.BatchNorm2d(3)(trt.ones(2, 3))):
+            with self.assertRaises(ValueError):
+                bad()
+        for bad in (lambda: nn.ReLU(3, 4), lambda: nn.LeakyReLU(slope=1), lambda: nn.Threshold(1), lambda: nn.MSELoss(nonsense=1)):
+            with self.assertRaises(TypeError):
+                bad()
+
+    def test_losses(self):
+        x, y = trt.randn(4, 3, requires_grad=True), trt.rand(4, 3)
+        c = trt.tensor([0, 2, 1, 1])
+        self.assertAlmostEqual(nn.CrossEntropyLoss()(x, c).item(), -F.log_softmax(x, 1)[range(4), c].mean().item(), 5)
+        self.assertAlmostEqual(nn.MSELoss(reduction="sum")(x, y).item(), ((x - y) ** 2).sum().item(), 4)
+        self.assertEqual(nn.CrossEntropyLoss(weight=trt.ones(3), reduction="none")(x, c).shape, (4,))
+        self.assertIn("weight", nn.CrossEntropyLoss(weight=trt.ones(3)).state_dict())
+        sign = trt.tensor([1.0, -1.0, 1.0, -1.0])
+        for loss, inputs in ((nn.L1Loss(), (x, y)), (nn.SmoothL1Loss(beta=0.5), (x, y)), (nn.HuberLoss(delta=0.5), (x, y)), (nn.NLLLoss(), (F.log_softmax(x, 1), c)),
+                             (nn.BCELoss(), (x.sigmoid(), y)), (nn.BCEWithLogitsLoss(pos_weight=trt.ones(3)), (x, y)), (nn.KLDivLoss(reduction="batchmean"), (F.log_softmax(x, 1), y)),
+                             (nn.CosineEmbeddingLoss(), (x, y, sign)), (nn.HingeEmbeddingLoss(), (x[:, 0], sign)), (nn.MarginRankingLoss(), (x[:, 0], y[:, 0], sign)),
+                             (nn.SoftMarginLoss(), (x[:, 0], sign)), (nn.MultiMarginLoss(), (x, c)), (nn.MultiLabelSoftMarginLoss(), (x, y)),
+                             (nn.TripletMarginLoss(), (x, y, y + 1)), (nn.PoissonNLLLoss(), (x, y)), (nn.GaussianNLLLoss(), (x, y, y + 1))):
+            value = loss(*inputs)
+            self.assertEqual(value.dim(), 0, loss)
+            value.backward()
+        self.assertEqual(F.softmax(trt.ones(2, 4)).tolist(), F.softmax(trt.ones(2, 4), dim=1).tolist())
+
+    def test_attention(self):
+        q, k, v = trt.randn(2, 5, 4), trt.randn(2, 6, 4), trt.randn(2, 6, 3)
+        expected = (q @ k.transpose(1, 2) / 2).softmax(-1) @ v
+        trt.testing.assert_close(F.scaled_dot_product_attention(q, k, v), expected)
+        mask = trt.tensor([True] * 3 + [False] * 3)
+        trt.testing.assert_close(F.scaled_dot_product_attention(q, k, v, attn_mask=mask), F.scaled_dot_product_attention(q, k[:, :3], v[:, :3]))
+        first = F.scaled_dot_product_attention(q, q, q, is_causal=True)[:, 0]
+        trt.testing.assert_close(first, q[:, 0])
+
+    def test_init(self):
+        w = trt.empty(50, 40)
+        g = trt.Generator().manual_seed(1)
+        for f in (lambda: nn.init.uniform_(w, -2, 2, g), lambda: nn.init.normal_(w, 1, 2, generator=g), lambda: nn.init.xavier_uniform_(w), lambda: nn.init.xavier_normal_(w),
+                  lambda: nn.init.kaiming_uniform_(w, nonlinearity="relu"), lambda: nn.init.kaiming_normal_(w, mode="fan_out"), lambda: nn.init.orthogonal_(w),
+                  lambda: nn.init.trunc_normal_(w), lambda: nn.init.constant_(w, 3), lambda: nn.init.ones_(w), lambda: nn.init.zeros_(w), lambda: nn.init.eye_(w)):
+            self.assertIs(f(), w)
+        self.assertEqual(w.sum().item(), 40)
+        nn.init.orthogonal_(w)
+        trt.testing.assert_close(w.T @ w, trt.eye(40), atol=1e-4, rtol=0)
+        self.assertAlmostEqual(nn.init.calculate_gain("relu"), math.sqrt(2))
+        p = nn.Parameter(trt.empty(3, 3))
+        nn.init.zeros_(p)  # a leaf that requires gradients
+        self.assertTrue(p.requires_grad and p.sum().item() == 0)
+
+    def test_clipping(self):
+        p = nn.Parameter(trt.ones(4))
+        p.grad = trt.full((4,), 3.0)
+        norm = nn.utils.clip_grad_norm_([p], 1.0)
+        self.assertAlmostEqual(norm.item(), 6.0, 5)
+        self.assertAlmostEqual(p.grad.norm().item(), 1.0, 4)
+        nn.utils.clip_grad_value_(p, 0.1)
+        self.assertAlmostEqual(p.grad.max().item(), 0.1, 6)
+        v = nn.utils.parameters_to_vector([p])
+        nn.utils.vector_to_parameters(v * 2, [p])
+        self.assertEqual(p.tolist(), [2, 2, 2, 2])
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class SameAsTorch(unittest.TestCase):
+    def test_text_and_names(self):
+        def build(nn):
+            return nn.Sequential(nn.Conv2d(1, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.25),
+                                 nn.Linear(4, 2), nn.LayerNorm(3), nn.LeakyReLU(), nn.Softmax(dim=1), nn.ModuleList([nn.Embedding(3, 2)]))
+
+        self.assertEqual(list(build(nn).state_dict()), list(build(torch.nn).state_dict()))
+
+    def test_training_steps(self):
+        t = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3))
+        m = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+        m.load_state_dict({k: trt.from_dlpack(v.detach()).clone() for k, v in t.state_dict().items()})
+        a, b = trt.optim.AdamW(m.parameters(), lr=0.01), torch.optim.AdamW(t.parameters(), lr=0.01)
+        for step in range(5):
+            x, c = torch.randn(6, 4), torch.randint(0, 3, (6,))
+            losses = []
+            for model, optimizer, functional, cast in ((m, a, F, trt.from_dlpack), (t, b, torch.nn.functional, lambda v: v)):
+                loss = functional.cross_entropy(model(cast(x)), cast(c))
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                losses.append(loss.item())
+            self.assertAlmostEqual(*losses, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
