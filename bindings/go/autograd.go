@@ -111,6 +111,13 @@ func (t *Tensor) Detach() (*Tensor, error) {
 	return adopt(w | wordSpecial), nil
 }
 
+// SetData makes the tensor refer to the elements of another one, of the same dtype; as PyTorch's x.data = data.
+func (t *Tensor) SetData(data *Tensor) error {
+	return t.with("SetData", func(h uintptr) error {
+		return data.with("SetData", func(d uintptr) error { return statusError(capi.Trt_tensor_set_data(h, d)) })
+	})
+}
+
 // BackwardOptions are the arguments of Backward that have a default.
 type BackwardOptions struct {
 	Grads       []*Tensor // one for each output; nil stands for 1 where the output has one element

@@ -240,6 +240,41 @@ func TestErrors(t *testing.T) {
 	fails(t, nobody.Train(), InvalidArgument)
 }
 
+func TestTable(t *testing.T) {
+	if n := len(Operators()); n < 500 {
+		t.Fatal(n)
+	}
+	equal(t, must(OperatorSchema("mul")), "mul(Tensor self, Tensor other) -> Tensor")
+	_, err := OperatorSchema("no_such")
+	fails(t, err, NotFound, "no_such")
+	if s := must(DispatcherDump("mul")); !strings.Contains(s, "CPU") {
+		t.Fatal(s)
+	}
+	x := must(FromSlice([]float32{1, 2, 3, 4}, 2, 2))
+	got := must(CallOperator("add", []any{x, x}, map[string]any{"alpha": 2.5}))
+	equal(t, must(ToSlice[float32](got[0].(*Tensor))), []float32{3.5, 7, 10.5, 14})
+	got = must(CallOperator("max.dim", []any{x, 1}, map[string]any{"keepdim": true}))
+	equal(t, got[1].(*Tensor).Shape(), []int{2, 1})
+	got = must(CallOperator("cat", []any{[]*Tensor{x, x}, 1}, nil))
+	equal(t, got[0].(*Tensor).Shape(), []int{2, 4})
+	got = must(CallOperator("unbind", []any{x}, nil))
+	equal(t, len(got[0].([]*Tensor)), 2)
+	equal(t, must(CallOperator("equal", []any{x, x}, nil))[0], any(true))
+	got = must(CallOperator("zeros", []any{[]int{2}}, map[string]any{"dtype": Float64, "device": CPU}))
+	equal(t, got[0].(*Tensor).DType(), Float64)
+	got = must(CallOperator("mse_loss", []any{x, x, "none"}, nil))
+	equal(t, got[0].(*Tensor).Shape(), []int{2, 2})
+	_, err = CallOperator("add", []any{x, "text"}, nil)
+	fails(t, err, InvalidArgument)
+	_, err = CallOperator("add", []any{struct{}{}}, nil)
+	fails(t, err, InvalidArgument)
+	_, err = CallOperator("add", nil, map[string]any{"speed": 1})
+	fails(t, err, InvalidArgument)
+	y := must(Ones([]int{4}))
+	check(t, y.SetData(must(Zeros([]int{3}))))
+	equal(t, y.Shape(), []int{3})
+}
+
 func TestString(t *testing.T) {
 	equal(t, must(FromSlice([]float32{1, 2.5})).String(), "tensor([1.0000, 2.5000])")
 	equal(t, fmt.Sprint(must(NewReLU())), "ReLU()")

@@ -203,6 +203,45 @@ func (t Texts) Free() {
 	}
 }
 
+// CString makes a text of C, which Free frees.
+func CString(s string) uintptr { return uintptr(unsafe.Pointer(C.CString(s))) }
+
+// Values are the results of CallOperator.
+type Values struct {
+	p *C.trt_value
+	n C.size_t
+}
+
+// CallOperator is trt_op_call: of each argument the kind, the word that it is or points to, and the count; `names` are texts of C or 0.
+func CallOperator(name string, kinds []int, words []uint64, counts []int, names []uintptr) (v Values, status uintptr) {
+	p := CString(name)
+	defer Free(p)
+	var w *C.uint64_t
+	if len(words) > 0 {
+		w = (*C.uint64_t)(unsafe.Pointer(&words[0]))
+	}
+	var r C.trtgo_values
+	status = word(C.trtgo_op_call(C.uintptr_t(p), ints(kinds), w, ints(counts), handles(names), C.size_t(len(kinds)), &r))
+	return Values{r.values, r.count}, status
+}
+
+// Release releases them.
+func (v Values) Release() { C.trt_values_release(v.p, v.n) }
+
+// Len is the number of results.
+func (v Values) Len() int { return int(v.n) }
+
+// Get gives kind, word and count of a result.
+func (v Values) Get(i int) (kind int, word uint64, count int) {
+	at := unsafe.Slice(v.p, int(v.n))[i]
+	return int(at.kind), *(*uint64)(unsafe.Pointer(&at.v)), int(at.count)
+}
+
+// Tensor is the word of a tensor, or of element j of a list: a new handle.
+func (v Values) Tensor(i, j int) uintptr {
+	return uintptr(C.trtgo_value_tensor(v.p, C.size_t(i), C.size_t(j)))
+}
+
 // StateDictSave is trt_state_dict_save.
 func StateDictSave(dict uintptr, path string, keys, values Texts) uintptr {
 	p := C.CString(path)

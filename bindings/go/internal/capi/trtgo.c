@@ -171,3 +171,22 @@ trt_status* trtgo_state_dict_save(uintptr_t dict, const char* path, const uintpt
 trt_status* trtgo_optimizer_add_group(uintptr_t optimizer, const uintptr_t* params, size_t count, const uintptr_t* names, const double* values, size_t option_count) {
   return trt_optimizer_add_group((trt_optimizer*)optimizer, (const trt_tensor* const*)params, count, (const char* const*)names, values, option_count);
 }
+
+trt_status* trtgo_op_call(uintptr_t name, const int64_t* kinds, const uint64_t* words, const int64_t* counts, const uintptr_t* names, size_t count, trtgo_values* out) {
+  trt_value* args = (trt_value*)calloc(count ? count : 1, sizeof *args);
+  if (!args) return trt_status_create(TRT_OUT_OF_MEMORY, "trt_op_call: no memory");
+  for (size_t i = 0; i < count; ++i) {
+    args[i].kind = (int32_t)kinds[i];
+    args[i].count = (size_t)counts[i];
+    memcpy(&args[i].v, &words[i], sizeof words[i]);
+  }
+  trt_status* status = trt_op_call((const char*)name, args, (const char* const*)names, count, &out->values, &out->count);
+  free(args);
+  return status;
+}
+
+uintptr_t trtgo_value_tensor(const trt_value* values, size_t index, size_t element) {
+  const trt_value* v = &values[index];
+  trt_tensor* t = v->kind == TRT_VALUE_TENSOR_LIST ? v->v.tensors[element] : v->v.tensor;
+  return (uintptr_t)trtgo_result(NULL, trt_tensor_retain(t));
+}

@@ -101,6 +101,13 @@ trt_status* trtgo_grad(const uintptr_t* outputs, size_t outputs_count, const uin
                        bool retain_graph, bool create_graph, bool allow_unused, uintptr_t* out);
 trt_status* trtgo_state_dict_save(uintptr_t dict, const char* path, const uintptr_t* keys, const uintptr_t* values, size_t count);
 trt_status* trtgo_optimizer_add_group(uintptr_t optimizer, const uintptr_t* params, size_t count, const uintptr_t* names, const double* values, size_t option_count);
+// trt_op_call with its arguments in columns: kinds, words (what a value is or points to), counts, names (0: none).
+typedef struct trtgo_values {
+  trt_value* values;
+  size_t count;
+} trtgo_values;
+trt_status* trtgo_op_call(uintptr_t name, const int64_t* kinds, const uint64_t* words, const int64_t* counts, const uintptr_t* names, size_t count, trtgo_values* out);
+uintptr_t trtgo_value_tensor(const trt_value* values, size_t index, size_t element);
 
 // For the check of structs.go.
 enum {
