@@ -4155,6 +4155,20 @@ TRT_API trt_status* trt_digamma_(trt_tensor* self);
 TRT_API trt_status* trt_digamma_out(const trt_tensor* self, trt_tensor* out);
 
 /**
+ * The `n`-th derivative of digamma, `n` at least 0.
+ * Schema: `polygamma(int n, Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_polygamma(int64_t n, const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_polygamma: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_polygamma_out(int64_t n, const trt_tensor* self, trt_tensor* out);
+
+/**
  * The largest integer not above.
  * Schema: `floor(Tensor self) -> Tensor`
  * Gradient: yes.
@@ -4311,7 +4325,8 @@ TRT_API trt_status* trt_fmin(const trt_tensor* self, const trt_tensor* other, tr
 TRT_API trt_status* trt_fmin_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
- * The larger of `self` and `min`; the gradient goes to `self` where they are equal.
+ * The larger of `self` and `min`. Where they are equal a tensor `min` gets half of the gradient; with a number
+ * `self` gets none.
  * Schema: `clamp_min(Tensor self, Tensor min) -> Tensor`
  * Gradient: yes.
  * @since 0.1
@@ -4331,7 +4346,8 @@ TRT_API trt_status* trt_clamp_min_(trt_tensor* self, const trt_tensor* min);
 TRT_API trt_status* trt_clamp_min_out(const trt_tensor* self, const trt_tensor* min, trt_tensor* out);
 
 /**
- * The larger of `self` and `min`; the gradient goes to `self` where they are equal.
+ * The larger of `self` and `min`. Where they are equal a tensor `min` gets half of the gradient; with a number
+ * `self` gets none.
  * Schema: `clamp_min.Scalar(Tensor self, Scalar min) -> Tensor`
  * Gradient: yes.
  * @since 0.1
@@ -4345,7 +4361,8 @@ TRT_API trt_status* trt_clamp_min_scalar(const trt_tensor* self, trt_scalar min,
 TRT_API trt_status* trt_clamp_min_scalar_(trt_tensor* self, trt_scalar min);
 
 /**
- * The smaller of `self` and `max`; the gradient goes to `self` where they are equal.
+ * The smaller of `self` and `max`. Where they are equal a tensor `max` gets half of the gradient; with a number
+ * `self` gets none.
  * Schema: `clamp_max(Tensor self, Tensor max) -> Tensor`
  * Gradient: yes.
  * @since 0.1
@@ -4365,7 +4382,8 @@ TRT_API trt_status* trt_clamp_max_(trt_tensor* self, const trt_tensor* max);
 TRT_API trt_status* trt_clamp_max_out(const trt_tensor* self, const trt_tensor* max, trt_tensor* out);
 
 /**
- * The smaller of `self` and `max`; the gradient goes to `self` where they are equal.
+ * The smaller of `self` and `max`. Where they are equal a tensor `max` gets half of the gradient; with a number
+ * `self` gets none.
  * Schema: `clamp_max.Scalar(Tensor self, Scalar max) -> Tensor`
  * Gradient: yes.
  * @since 0.1
@@ -5054,7 +5072,7 @@ TRT_API trt_status* trt_hardtanh_out(const trt_tensor* self, trt_scalar min_val,
     out);
 
 /**
- * `self` where it is above `threshold`, else `value`.
+ * `self` where it is above `threshold` or NaN, else `value`.
  * Schema: `threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor`
  * Gradient: yes.
  * @since 0.1
@@ -5839,7 +5857,8 @@ TRT_API trt_status* trt_any_out(const trt_tensor* self, trt_tensor* out);
 TRT_API trt_status* trt_any_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out);
 
 /**
- * Whether an element over the dimensions `dim` is not zero.
+ * Whether an element over the dimensions `dim` is not zero (all dimensions without a list; an empty one reduces
+ * nothing).
  * Schema: `any.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor`
  * Gradient: none.
  * @since 0.1
@@ -5877,7 +5896,8 @@ TRT_API trt_status* trt_all_out(const trt_tensor* self, trt_tensor* out);
 TRT_API trt_status* trt_all_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out);
 
 /**
- * Whether no element over the dimensions `dim` is zero.
+ * Whether no element over the dimensions `dim` is zero (all dimensions without a list; an empty one reduces
+ * nothing).
  * Schema: `all.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor`
  * Gradient: none.
  * @since 0.1
@@ -6087,7 +6107,8 @@ TRT_API trt_status* trt_norm(const trt_tensor* self, const trt_scalar* p, const 
     keepdim, trt_dtype dtype, trt_tensor** out);
 
 /**
- * The norm named `p` - fro (the 2-norm of all elements), inf or -inf.
+ * The norm named `p` - fro (the 2-norm of all elements), nuc (the sum of the singular values of matrices in two
+ * dimensions), inf or -inf.
  * Schema: `norm.str(Tensor self, str p, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1

@@ -2554,6 +2554,15 @@ inline const Tensor& digamma_out(const Tensor& out, const Tensor& self) {
   check(trt_digamma_out(self.get(), out.get()));
   return out;
 }
+inline Tensor polygamma(std::int64_t n, const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_polygamma(n, self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& polygamma_out(const Tensor& out, std::int64_t n, const Tensor& self) {
+  check(trt_polygamma_out(n, self.get(), out.get()));
+  return out;
+}
 inline Tensor floor(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_floor(self.get(), &out_c));
@@ -4328,6 +4337,7 @@ inline Tensor Tensor::lgamma() const { return trt::lgamma(*this); }
 inline const Tensor& Tensor::lgamma_() const { return trt::lgamma_(*this); }
 inline Tensor Tensor::digamma() const { return trt::digamma(*this); }
 inline const Tensor& Tensor::digamma_() const { return trt::digamma_(*this); }
+inline Tensor Tensor::polygamma(std::int64_t n) const { return trt::polygamma(n, *this); }
 inline Tensor Tensor::floor() const { return trt::floor(*this); }
 inline const Tensor& Tensor::floor_() const { return trt::floor_(*this); }
 inline Tensor Tensor::ceil() const { return trt::ceil(*this); }

@@ -1,5 +1,6 @@
 // Mean and variance, and the vector kernels of centred sums that batch normalization shares.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -139,11 +140,18 @@ const StatKernels<T>& stat_kernels() {
 template const StatKernels<float>& stat_kernels<float>();
 template const StatKernels<double>& stat_kernels<double>();
 
+// A mean that overflowed, or of infinities, is no centre: their spread would be NaN.
+template <typename T>
+static T finite_center(T mean, T element) {
+  if (std::isfinite(mean)) return mean;
+  return std::isfinite(element) ? element : T(0);
+}
+
 template <typename T>
 Moments row_moments(const T* x, int64_t rows, int64_t stride, int64_t n) {
   T sum, s1, s2;
   reduce_table<T>().sum.rows(x, 1, n, T(0), &sum);
-  const T center = sum / static_cast<T>(n);
+  const T center = finite_center(sum / static_cast<T>(n), x[0]);
   stat_kernels<T>().spread_rows(x, x, rows, stride, n, center, &s1, &s2);
   return Moments::from_spread(static_cast<double>(rows) * static_cast<double>(n), center, s1, s2);
 }
@@ -159,7 +167,7 @@ void col_moments(const T* x, int64_t rows, int64_t stride, int64_t n, double* me
     const T* from = x + i * stride;
     const int64_t few = std::min<int64_t>(8, some);
     reduce_table<T>().sum.cols(from, few, stride, n, T(0), center);
-    for (int64_t j = 0; j < n; ++j) center[j] /= static_cast<T>(few);
+    for (int64_t j = 0; j < n; ++j) center[j] = finite_center(center[j] / static_cast<T>(few), from[j]);
     k.spread_cols(from, from, some, stride, n, center, s1, s2);
     k.merge_cols(n, static_cast<double>(i), mean, m2, static_cast<double>(some), center, s1, s2);
   }
@@ -177,8 +185,7 @@ void store_moments(const Moments& m, double correction, T* var, T* mean) {
 }  // namespace
 
 template <typename T>
-void reduce_var(const T* x, T* var, T* mean, double correction, int64_t outer, int64_t r, int64_t inner) {
-  if (outer == 0 || inner == 0) return;
+static void reduce_moments(const T* x, T* var, T* mean, double correction, int64_t outer, int64_t r, int64_t inner) {
   const int64_t outputs = outer * inner;
   if (r == 0) {
     std::fill(var, var + outputs, std::numeric_limits<T>::quiet_NaN());
@@ -227,6 +234,19 @@ void reduce_var(const T* x, T* var, T* mean, double correction, int64_t outer, i
       store_moments(m, correction, var + to, mean ? mean + to : nullptr);
     }
   }
+}
+
+template <typename T>
+void reduce_var(const T* x, T* var, T* mean, double correction, int64_t outer, int64_t r, int64_t inner) {
+  if (outer == 0 || inner == 0) return;
+  reduce_moments(x, var, mean, correction, outer, r, inner);
+  const int64_t outputs = outer * inner;
+  if (mean == nullptr || r == 0 || std::none_of(mean, mean + outputs, [](T m) { return std::isnan(m); })) return;
+  // Merged moments of infinities are NaN; their sums are right.
+  std::vector<T> sums(static_cast<size_t>(outputs));
+  reduce_sum(x, sums.data(), outer, r, inner);
+  for (int64_t i = 0; i < outputs; ++i)
+    if (std::isnan(mean[i])) mean[i] = sums[static_cast<size_t>(i)] / static_cast<T>(r);
 }
 
 #define TRT_STATS(T)                                                                   \

@@ -149,6 +149,57 @@ HWY_INLINE double lane_lgamma(double x) {
   return ::lgamma_r(x, &sign);
 }
 
+// The sum over k >= 0 of (unit / (q + k))^s for q > 0 and integers s >= 2: Hurwitz's zeta function times unit^s. Terms up to q + k = s + 9, then
+// Euler and Maclaurin's series (DLMF 25.11.5; Johansson 2014, "Rigorous high-precision computation of the Hurwitz zeta function").
+inline HWY_NOINLINE double lane_hurwitz(double s, double q, double unit) {
+  // B_2k / (2k)!
+  constexpr double kC[] = {0x1.5555555555555p-4, -0x1.6c16c16c16c17p-10, 0x1.1566abc011567p-15, -0x1.bbd779334ef0bp-21,
+                           0x1.66a8f2bf70ebep-26, -0x1.22805d644267fp-31, 0x1.d6db2c4e09162p-37, -0x1.7da4e1f79955cp-42,
+                           0x1.355871d652e9ep-47, -0x1.f57d968caacf1p-53, 0x1.967e1f09c376fp-58};
+  double sum = 0;
+  for (; q < s + 9; q += 1) {
+    const double term = ::pow(unit / q, s);
+    sum += term;
+    if (term <= sum * 0x1p-60) return sum;
+  }
+  if (q == HUGE_VAL) return sum;
+  const double i = 1 / q, z = i * i;
+  double series = 0.5 + q / (s - 1), factor = s * i;
+  for (int k = 0; k < 11; ++k) {
+    series += kC[k] * factor;
+    factor *= (s + 2 * k + 1) * (s + 2 * k + 2) * z;
+  }
+  return sum + ::pow(unit * i, s) * series;
+}
+
+// The n-th derivative of digamma, (-1)^(n + 1) n! zeta(n + 1, x); infinity at 0 and the negative integers for n > 1, as in PyTorch.
+inline HWY_NOINLINE double lane_polygamma(double n, double x) {
+  if (n == 0) return lane_digamma(x);
+  if (n == 1) return lane_trigamma(x);
+  if (x != x) return x;
+  const double s = n + 1, sign = ::fmod(n, 2) == 0 ? -1 : 1;
+  double unit = x, sum;
+  if (x > 0) {
+    if (x == HUGE_VAL) return sign * 0.0;
+    sum = lane_hurwitz(s, x, unit);
+  } else {
+    // The terms left of 0 and right of it, counted from the pole that is closest; the distance to it is exact.
+    const double r = x - ::rint(x);
+    if (r == 0) return sign * HUGE_VAL;
+    unit = ::fabs(r);
+    const double right = r > 0 ? r : 1 + r, left = r > 0 ? 1 - r : -r;
+    // Halfway between two poles the sides may cancel; what remains are the terms beyond the mirror image of x.
+    sum = lane_hurwitz(s, right, unit) + sign * lane_hurwitz(s, left, unit);
+    if (sum == 0) unit = 1 - x;
+    sum -= sign * lane_hurwitz(s, 1 - x, unit);
+  }
+  // Times n! / unit^s.
+  if (n > 1000) return sign * sum * ::exp(lane_lgamma(s) - s * ::log(unit));
+  sum /= unit;
+  for (double k = 1; k <= n; k += 1) sum *= k / unit;
+  return sign * sum;
+}
+
 // Squares and multiplies modulo 2^64. A negative exponent leaves 0, or 1 and -1 for those bases.
 HWY_INLINE int64_t lane_ipow(int64_t base, int64_t e) {
   if (e < 0) return base == 1 ? 1 : base == -1 ? ((e & 1) ? -1 : 1) : 0;

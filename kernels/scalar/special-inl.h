@@ -119,7 +119,7 @@ HWY_NOINLINE V hypot(D d, V a, V b) {
   return libm::hypot(d, a, b);
 }
 
-// The next four: lane by lane in double.
+// The next five: lane by lane in double.
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V erfinv(D d, V x) {
   using T = hn::TFromD<D>;
@@ -137,6 +137,13 @@ HWY_NOINLINE V trigamma(D d, V x) {
   using T = hn::TFromD<D>;
   return per_lane(
       d, [](T v) { return static_cast<T>(libm::lane_trigamma(v)); }, x);
+}
+// The n-th derivative of digamma; n holds integers from 0 on.
+template <class D, class V = hn::Vec<D>>
+HWY_NOINLINE V polygamma(D d, V n, V x) {
+  using T = hn::TFromD<D>;
+  return per_lane(
+      d, [](T m, T v) { return static_cast<T>(libm::lane_polygamma(m, v)); }, n, x);
 }
 template <class D, class V = hn::Vec<D>>
 HWY_NOINLINE V lgamma(D d, V x) {

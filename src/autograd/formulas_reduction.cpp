@@ -117,7 +117,7 @@ Tensor var_backward(const Tensor& grad, const Tensor& self, OptionalDims dim, co
   const double rest =
       static_cast<double>(count_reduced(self.sizes(), dim)) - (correction ? correction->to_double() : 1);
   const Tensor g = restore_reduced(grad, self.sizes().size(), dim, keepdim);
-  return op::mul(op::mul(g, Scalar(2 / std::max(rest, 0.0))), op::sub(self, op::mean(self, dim, true, std::nullopt)));
+  return op::mul(op::mul(g, Scalar(2 / rest)), op::sub(self, op::mean(self, dim, true, std::nullopt)));
 }
 
 Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, OptionalDims dim,

@@ -42,10 +42,28 @@ class Scalar {
 
   template <typename T>
   T to() const {
-    if constexpr (std::is_same_v<T, bool>) return to_bool();
+    if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, Bool>) return to_bool();
     else if constexpr (std::is_integral_v<T>) return static_cast<T>(to_int());
     else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(static_cast<float>(to_double()));
     else return static_cast<T>(to_double());
+  }
+  // Whether the number, cut to an integer where T is one, lies in T's range: the infinities and NaN are in that of a float. As in PyTorch an unsigned
+  // T takes negative numbers too, modulo 2^n.
+  template <typename T>
+  bool fits() const {
+    if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, Bool> || std::is_same_v<T, double>) {
+      return true;
+    } else if constexpr (std::is_integral_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      if (sizeof(T) == 8) return kind_ != Kind::Double || (d_ >= -9223372036854775808.0 && d_ < 9223372036854775808.0);
+      const int64_t high = static_cast<int64_t>(Limits::max()), low = Limits::is_signed ? static_cast<int64_t>(Limits::min()) : -high;
+      if (kind_ == Kind::Double) return d_ >= static_cast<double>(low) && d_ <= static_cast<double>(high);
+      return i_ >= low && i_ <= high;
+    } else {
+      const double most = std::is_same_v<T, Half> ? 65504.0 : std::is_same_v<T, BFloat16> ? 0x1.FEp127 : double{std::numeric_limits<float>::max()};
+      const double v = to_double();
+      return !(std::abs(v) > most) || std::isinf(v);
+    }
   }
   bool equals(double v) const { return kind_ == Kind::Double ? d_ == v : static_cast<double>(i_) == v; }
   Scalar operator-() const { return kind_ == Kind::Double ? Scalar(-d_) : Scalar(static_cast<int64_t>(0 - static_cast<uint64_t>(i_))); }

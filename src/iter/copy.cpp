@@ -110,6 +110,11 @@ Tensor contiguous_tensor(const Tensor& src, DType dtype) {
   return out;
 }
 
+void check_fits(const Scalar& value, DType dtype, const char* op) {
+  const bool fits = dispatch_dtype(dtype, op, [&]<typename T>() { return value.fits<T>(); });
+  TRT_CHECK_CODE(fits, Code::kOutOfRange, op, ": ", value, " is out of the range of dtype ", dtype);
+}
+
 void fill_tensor(Tensor& dst, const Scalar& value) {
   if (dst.numel() == 0 || dst.is_meta()) return;
   const Tensor source = scalar_tensor_of(value, dst.dtype());

@@ -12,5 +12,7 @@ void copy_tensor(Tensor& dst, const Tensor& src);
 Tensor contiguous_tensor(const Tensor& src);
 Tensor contiguous_tensor(const Tensor& src, DType dtype);
 void fill_tensor(Tensor& dst, const Scalar& value);
+// Throws where a number given by the user does not lie in the range of `dtype`.
+void check_fits(const Scalar& value, DType dtype, const char* op);
 
 }  // namespace trt

@@ -22,11 +22,13 @@ constexpr int kMaxScalars = 8;
 DType compute_type(DType t) { return t == DType::Float64 ? t : is_floating(t) ? DType::Float32 : DType::Int64; }
 int slot_of(DType compute) { return compute == DType::Float32 ? kSlotFloat : compute == DType::Float64 ? kSlotDouble : kSlotInt; }
 
+std::string text_of(const PointwiseInput& i) { return i.tensor ? describe(*i.tensor) : str_cat(*i.scalar); }
+
 [[noreturn]] void throw_dtype(const PointwiseOp& op, DType t, ArrayRef<PointwiseInput> in) {
   std::string args;
   for (const auto& i : in) {
     if (!args.empty()) args += ", ";
-    args += i.tensor ? describe(*i.tensor) : str_cat(*i.scalar);
+    args += text_of(i);
   }
   throw_error(Code::kNotSupported, str_cat(op.name, ": not supported for dtype ", t, " (arguments ", args, ")"));
 }
@@ -106,9 +108,38 @@ void fill_scalars(const PointwiseOp& op, ArrayRef<Scalar> scalars, DType compute
     else if (compute == DType::Float64) out[i].d = scalars[i].to_double();
     else {
       TRT_CHECK(!scalars[i].is_double() || op.truncate_scalars, op.name, ": a floating-point argument (", scalars[i], ") with integer tensors");
+      TRT_CHECK_CODE(scalars[i].fits<int64_t>(), Code::kOutOfRange, op.name, ": ", scalars[i], " does not fit the integer tensors");
       out[i].i = scalars[i].to_int();
     }
   }
+}
+
+// Whether an integer or bool tensor has an element 0.
+bool has_zero(const Tensor& t) {
+  const Tensor* operands[] = {&t};
+  const TensorIterator it(t.sizes(), ArrayRef<const Tensor*>(operands, 1));
+  std::atomic<bool> found{false};
+  dispatch_dtype(t.dtype(), "has_zero", [&]<typename T>() {
+    it.for_each([&](char* const* ptrs, int64_t n) {
+      const int64_t stride = it.ndim() ? it.operand(0).strides[0] : 0;
+      const char* p = ptrs[0];
+      bool zero = false;
+      if (stride == static_cast<int64_t>(sizeof(T)))
+        for (int64_t i = 0; i < n; ++i) zero |= reinterpret_cast<const T*>(p)[i] == T(0);
+      else
+        for (int64_t i = 0; i < n; ++i) zero |= *reinterpret_cast<const T*>(p + i * stride) == T(0);
+      if (zero) found.store(true, std::memory_order_relaxed);
+    }, kGrain);
+  });
+  return found.load(std::memory_order_relaxed);
+}
+
+// A number as exponent of integers; in tensors negative exponents are allowed, as in PyTorch.
+void check_exponent(const PointwiseOp& op, ArrayRef<PointwiseInput> in, DType common) {
+  if (op.exponent < 0 || is_floating(common)) return;
+  const PointwiseInput& e = in[static_cast<size_t>(op.exponent)];
+  TRT_CHECK(!e.scalar || e.scalar->to_double() >= 0, op.name, ": integers to a negative integer power, ", *e.scalar, ", are not allowed (base ",
+            text_of(in[0]), ")");
 }
 
 int64_t last_level_cache() {
@@ -354,6 +385,11 @@ void compute(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar
       numbers[i] = dispatch_dtype(common, op.name, [&]<typename T>() { return Scalar(numbers[i].to<T>()); });
     operands[i] = PointwiseInput(numbers[i]);
   }
+  if (op.divisor >= 0 && compute_dtype == DType::Int64 && out.numel() > 0) {
+    const PointwiseInput& d = operands[static_cast<size_t>(op.divisor)];
+    TRT_CHECK(d.scalar ? d.scalar->to_bool() : !has_zero(*d.tensor), op.name, ": integer division by zero, the divisor is ",
+              text_of(in[static_cast<size_t>(op.divisor)]));
+  }
   Driver(fn, operands, values, compute_dtype, out).run();
 }
 
@@ -392,6 +428,7 @@ Tensor pointwise(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Sc
     }
   }
   const Types types = infer_types(op, in, scalars);
+  check_exponent(op, in, types.common);
   const Device device = common_device(op, in);
   const DimVector shape = common_shape(op, in);
   Tensor out = allocate_result(in, shape, types.result, device);
@@ -415,6 +452,7 @@ void replace_output(Tensor& out, const Tensor& fresh) {
 
 void pointwise_into(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar> scalars, Tensor& out, bool resize) {
   const Types types = infer_types(op, in, scalars);
+  check_exponent(op, in, types.common);
   const Device device = common_device(op, in);
   const DimVector shape = common_shape(op, in);
   check_output(out, shape, types.result, device, op.name);

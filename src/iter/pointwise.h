@@ -38,6 +38,8 @@ struct PointwiseOp {
   bool promote_scalars;  // Scalar arguments take part in promotion as numbers
   bool keeps_float;      // operands of one floating dtype give that dtype, whatever the scalars are
   bool truncate_scalars; // with integer tensors a floating-point scalar argument is truncated (else it is an error)
+  int8_t divisor;        // the input that must hold no zero when the operator computes in int64, or -1
+  int8_t exponent;       // the input that must be no negative number (tensors may be) when it computes in int64, or -1
   // Registered by each backend: [float, double, int64]; bool has a slot of its own where its expression differs.
   std::atomic<PointwiseFn> cpu[4] = {};
 };

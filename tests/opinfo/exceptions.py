@@ -7,7 +7,6 @@ _VIEW = "a view fails where the memory does not allow it: that is its purpose"
 _MEMORY = "its arguments are about the memory"
 _DATA = "the result's form depends on data; the status says so"
 _WRITTEN = "running statistics are written, which an expanded tensor does not allow"
-_POLYGAMMA = "the derivative of trigamma is polygamma(2), which is not there; the call says so"
 
 EXCEPTIONS = {
     ("view", "transposed"): _VIEW,
@@ -26,10 +25,6 @@ EXCEPTIONS = {
     ("tensor_split.tensor_indices_or_sections", "meta"): _DATA,
     ("repeat_interleave.self_Tensor", "meta"): _DATA,
     ("instance_norm", "expanded"): _WRITTEN,
-    ("digamma", "second gradient"): _POLYGAMMA,
-    ("digamma_backward", "*"): _POLYGAMMA,
-    ("lgamma_backward", "second gradient"): _POLYGAMMA,
-    ("trigamma", "*"): _POLYGAMMA,
 }
 
 

@@ -94,7 +94,13 @@ def child():
                     # Again in float64, for the derivatives.
                     made.append(made[0].map_arrays(lambda a: samples.Array("float64", a.shape, a.data) if a.dtype == "float32" else a))
             else:
-                made = samples.made_up(operators, task["op"], 1 if task["quick"] else samples.MADE_UP)
+                try:
+                    made = samples.made_up(operators, task["op"], 1 if task["quick"] else samples.MADE_UP)
+                except samples.trt.Error as e:
+                    tell(["op", task["op"]])
+                    tell(["fail", "sample", context.describe(e)])
+                    tell(["done"])
+                    continue
                 if not made:
                     tell(["op", task["op"]])
                     tell(["skip", "sample", "no sample can be made up from the schema"])

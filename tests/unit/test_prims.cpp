@@ -24,7 +24,7 @@
 #define FLOAT1(X)                                                                                                \
   X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan)   \
   X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) X(erfc) X(erfinv) \
-  X(lgamma) X(digamma)
+  X(lgamma) X(digamma) X(trigamma)
 #define FLOAT2(X) X(copysign) X(atan2) X(hypot) X(nextafter) X(logaddexp) X(logaddexp2)
 #define INT1(X) X(bit_not)
 #define INT2(X) X(bit_and) X(bit_or) X(bit_xor) X(shl) X(shr)
@@ -37,6 +37,8 @@ enum class Op {
 #undef NAME
   fma,
   masks,
+  polygamma2,
+  polygamma3,
 };
 // clang-format on
 
@@ -92,6 +94,8 @@ void run(Op op, const T* a, const T* b, T* out, size_t n) {
   if constexpr (std::is_floating_point_v<T>) {
     switch (op) {
       FLOAT1(CASE1) FLOAT2(CASE2)
+      case Op::polygamma2: return loop(d, [d](V x, V) { return prim::polygamma(d, prim::constant(d, 2), x); }, a, b, out, n);
+      case Op::polygamma3: return loop(d, [d](V x, V) { return prim::polygamma(d, prim::constant(d, 3), x); }, a, b, out, n);
       default: break;
     }
   } else {
@@ -292,6 +296,32 @@ Real ref_digamma(Real x) {
   const Real tail = z * (1.0L / 12 - z * (1.0L / 120 - z * (1.0L / 252 - z * (1.0L / 240 - z * (1.0L / 132)))));
   return std::log(x) - 0.5L / x - tail - s;
 }
+// The derivatives of digamma of orders 1 to 3: recurrence up to 60, then the series of Abramowitz and Stegun 6.4.11; reflection at 1/2.
+template <int n>
+Real ref_polygamma(Real x) {
+  constexpr Real kSign = n % 2 ? 1 : -1;
+  if (std::isnan(x)) return x;
+  if (x < 0.5L) {
+    const Real f = x - std::rint(x);
+    if (!(f != 0)) return kSign * HUGE_VALL;
+    const Real s = std::sin(M_PIl * f), c = std::cos(M_PIl * f), p = M_PIl;
+    // d^n cot(p x) / dx^n
+    const Real cot = n == 1 ? -p / (s * s) : n == 2 ? 2 * p * p * c / (s * s * s) : -2 * p * p * p * (2 * c * c + 1) / (s * s * s * s);
+    return -kSign * ref_polygamma<n>(1 - x) - p * cot;
+  }
+  const Real bernoulli[] = {1.0L / 6, -1.0L / 30, 1.0L / 42, -1.0L / 30, 5.0L / 66, -691.0L / 2730};
+  const Real factorial = n == 3 ? 6 : n;
+  Real sum = 0;
+  for (; x < 60; x += 1) sum += factorial / std::pow(x, n + 1);
+  sum += factorial / n / std::pow(x, n) + factorial / 2 / std::pow(x, n + 1);
+  for (int k = 1; k <= 6; ++k) {
+    // B_2k (2k + n - 1)! / (2k)!
+    Real c = bernoulli[k - 1];
+    for (int j = 2 * k + 1; j <= 2 * k + n - 1; ++j) c *= j;
+    sum += c / std::pow(x, 2 * k + n);
+  }
+  return kSign * sum;
+}
 Real ref_erfinv(Real x) {
   const Real y = std::fabs(x);
   if (!(y < 1)) return y == 1 ? std::copysign(HUGE_VALL, x) : std::nanl("");
@@ -354,6 +384,10 @@ const Unary kUnary[] = {
     {"erfinv", Op::erfinv, ref_erfinv, -1, 1, 1, 3, 0, 0},
     {"lgamma", Op::lgamma, ref_lgamma, -10, 10, 1, 5, 0, 0},
     {"digamma", Op::digamma, ref_digamma, -10, 10, 1, 16, 1e-8, 1},
+    {"trigamma", Op::trigamma, ref_polygamma<1>, -10, 10, 1, 8, 0, 0},
+    // Even orders have zeros between the poles.
+    {"polygamma2", Op::polygamma2, ref_polygamma<2>, -10, 10, 1, 12, 1e-8, 16},
+    {"polygamma3", Op::polygamma3, ref_polygamma<3>, -10, 10, 1, 12, 0, 0},
 };
 
 struct Binary {

@@ -36,7 +36,8 @@ for _n, _d in {
 }.items():
     _prim(_n, "V>V", (_d,))
 _prim("digamma", "V>V", ("trigamma(x)",))
-_prim("trigamma", "V>V")
+_prim("trigamma", "V>V", ("polygamma(2.0, x)",))
+_prim("polygamma", "VV>V", (None, "polygamma(x + 1.0, y)"))
 _prim("add", "VV>V", ("1.0", "1.0"))
 _prim("sub", "VV>V", ("1.0", "-1.0"))
 _prim("mul", "VV>V", ("y", "x"))
@@ -46,11 +47,11 @@ _prim("truncdiv", "VV>V", ("0.0", "0.0"), "trunc_divide")
 _prim("fmod", "VV>V", ("1.0", "-truncdiv(x, y)"))
 _prim("remainder", "VV>V", ("1.0", "-floordiv(x, y)"))
 _prim("pow", "VV>V", ("where(y == 0.0, 0.0, y * pow(x, y - 1.0))", "where((x == 0.0) and (y >= 0.0), 0.0, pow(x, y) * log(x))"))
-_prim("maximum", "VV>V", ("where(x > y, 1.0, where(x == y, 0.5, 0.0))", "where(y > x, 1.0, where(x == y, 0.5, 0.0))"))
-_prim("minimum", "VV>V", ("where(x < y, 1.0, where(x == y, 0.5, 0.0))", "where(y < x, 1.0, where(x == y, 0.5, 0.0))"))
-_prim("fmax", "VV>V", ("where((x >= y) or isnan(y), 1.0, 0.0)", "where((x >= y) or isnan(y), 0.0, 1.0)"))
-_prim("fmin", "VV>V", ("where((x <= y) or isnan(y), 1.0, 0.0)", "where((x <= y) or isnan(y), 0.0, 1.0)"))
-_prim("atan2", "VV>V", ("y / (x * x + y * y)", "-x / (x * x + y * y)"))
+_prim("maximum", "VV>V", ("where(x < y, 0.0, where(x == y, 0.5, 1.0))", "where(y < x, 0.0, where(x == y, 0.5, 1.0))"))
+_prim("minimum", "VV>V", ("where(x > y, 0.0, where(x == y, 0.5, 1.0))", "where(y > x, 0.0, where(x == y, 0.5, 1.0))"))
+_prim("fmax", "VV>V", ("where((x > y) or isnan(y), 1.0, where(x == y, 0.5, 0.0))", "where((x > y) or isnan(y), 0.0, where(x == y, 0.5, 1.0))"))
+_prim("fmin", "VV>V", ("where((x < y) or isnan(y), 1.0, where(x == y, 0.5, 0.0))", "where((x < y) or isnan(y), 0.0, where(x == y, 0.5, 1.0))"))
+_prim("atan2", "VV>V", ("where(x * x + y * y == 0.0, 0.0, y / (x * x + y * y))", "where(x * x + y * y == 0.0, 0.0, -x / (x * x + y * y))"))
 _prim("hypot", "VV>V", ("x / hypot(x, y)", "y / hypot(x, y)"))
 _prim("logaddexp", "VV>V", ("sigmoid(x - y)", "sigmoid(y - x)"))
 _prim("logaddexp2", "VV>V", ("sigmoid((x - y) * 0.6931471805599453)", "sigmoid((y - x) * 0.6931471805599453)"))
@@ -91,6 +92,11 @@ class Node:
         if self.fn == "name":
             return {self.value}
         return set().union(*(a.names() for a in self.args)) if self.args else set()
+
+    def walk(self):
+        yield self
+        for a in self.args:
+            yield from a.walk()
 
     def size(self):
         return 0 if self.fn in ("name", "const") else 1 + sum(a.size() for a in self.args)
@@ -265,10 +271,19 @@ def operator_calls(e):
         if isinstance(v, float) and math.isnan(v):
             return "number(NAN)"
         return f"number({v!r})"
+    if e.fn == "polygamma":
+        return f"op::polygamma(static_cast<int64_t>({_order(e.args[0])}), {operator_calls(e.args[1])})"
     if e.fn == "fma":
         return operator_calls(call("add", call("mul", e.args[0], e.args[1]), e.args[2]))
     args = [operator_calls(a) for a in e.args]
     return f"op::{_P[e.fn]['op']}({', '.join(args)})"
+
+
+def _order(e):
+    """C++ of an order of derivation: an int that the node keeps, a number, or a sum of them."""
+    if e.fn == "add":
+        return " + ".join(_order(a) for a in e.args)
+    return f"{e.value}_" if e.fn == "name" else repr(e.value)
 
 
 # --- gradients ---
@@ -311,7 +326,7 @@ def derive_gradients(op, declared):
             for n in [a.name for a in op.schema.args if a.name in used and a.type.is_tensor] + (["result"] if "result" in used else []):
                 args.append(Argument(n, Type("Tensor")))
             scalars = [a for a in op.schema.args if a.name in used and not a.type.is_tensor]
-            args += [Argument(a.name, Type("Scalar")) for a in scalars]
+            args += [Argument(a.name, a.type if a.type.kind == "int" else Type("Scalar")) for a in scalars]
             schema = Schema(ident, "", tuple(args), (Argument("", Type("Tensor")),))
             conditions = {tensors[0]} if op.spec["promote"] == "skip_first" and tensors[0] in used else set()
             h = Op(op.group, schema, "pointwise", {"promote": "default", "kinds": "float"}, hidden=True, expr=g, compose_grad=True)

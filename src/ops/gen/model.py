@@ -8,7 +8,7 @@ import yaml
 from . import expr
 from .schema import Argument, Schema, Type
 
-_KEYS = {"func", "doc", "pointwise", "structured", "native", "composite", "view", "scalar", "inplace", "out", "grad", "saves", "tags", "c_name", "nondiff"}
+_KEYS = {"func", "doc", "pointwise", "structured", "native", "composite", "view", "scalar", "inplace", "out", "grad", "saves", "tags", "c_name", "nondiff", "grad_scalar"}
 _CPP_KEYWORDS = {"float", "double", "bool", "int", "long", "short", "char", "and", "or", "not", "xor"}
 _KINDS = ("pointwise", "structured", "native", "composite", "view")
 
@@ -171,7 +171,7 @@ def _scalar_overload(op, e, name):
     twin = Op(op.group, schema, "pointwise", dict(op.spec, operand_scalars=[name]), doc=op.doc, expr=op.expr, exprs=op.exprs,
               inplace=op.inplace if overload == "Scalar" else False)
     twin.spec["shared_with"] = op.ident
-    return [twin] + expr.derive_gradients(twin, e.get("grad", "auto"))
+    return [twin] + expr.derive_gradients(twin, e.get("grad_scalar", e.get("grad", "auto")))
 
 
 def variants(op):

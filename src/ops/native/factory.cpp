@@ -38,6 +38,7 @@ Tensor empty_strided(IntArrayRef size, IntArrayRef stride, std::optional<DType> 
 
 Tensor full(IntArrayRef size, const Scalar& fill_value, std::optional<DType> dtype, std::optional<Device> device) {
   Tensor t = empty_tensor(size, dtype.value_or(fill_value.natural_dtype(thread_state.default_dtype)), device.value_or(kCPU));
+  check_fits(fill_value, t.dtype(), "full");
   if (t.device().is_cpu()) fill_tensor(t, fill_value);
   else op::fill_(t, fill_value);
   return t;
@@ -121,6 +122,7 @@ Tensor& copy_(Tensor& self, const Tensor& src) {
 
 Tensor& fill_(Tensor& self, const Scalar& value) {
   check_no_internal_overlap(self, "fill_");
+  check_fits(value, self.dtype(), "fill_");
   fill_tensor(self, value);
   self.impl()->storage()->bump_version();
   return self;

@@ -1,7 +1,11 @@
 // Indexing, joining and sorting operators that are made of others.
+#include <cmath>
+#include <limits>
+
 #include "core/modes.h"
 #include "gen/all_ops.h"
 #include "gen/indexing_native.h"
+#include "iter/copy.h"
 #include "iter/promotion.h"
 
 namespace trt::composite {
@@ -86,10 +90,12 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
 
 Tensor masked_fill_Scalar(const Tensor& self, const Tensor& mask, const Scalar& value) {
   check_mask(mask, "masked_fill");
+  check_fits(value, self.dtype(), "masked_fill");
   return op::masked_fill_loop(self, mask, value);
 }
 Tensor& masked_fill__Scalar(Tensor& self, const Tensor& mask, const Scalar& value) {
   check_mask(mask, "masked_fill_");
+  check_fits(value, self.dtype(), "masked_fill_");
   return op::masked_fill_loop_(self, mask, value);
 }
 Tensor masked_fill_Tensor(const Tensor& self, const Tensor& mask, const Tensor& value) {
@@ -220,14 +226,16 @@ Tensor tile(const Tensor& self, IntArrayRef dims) {
 }
 
 Tensor repeat_interleave_self_int(const Tensor& self, int64_t repeats, std::optional<int64_t> dim,
-                                  std::optional<int64_t>) {
+                                  std::optional<int64_t> output_size) {
   TRT_CHECK(repeats >= 0, "repeat_interleave: repeats must not be negative, got ", repeats);
   const Tensor x = dim ? self : op::reshape(self, {-1});
-  if (x.dim() == 0) return repeat_interleave_self_int(op::reshape(x, {1}), repeats, dim, std::nullopt);
+  if (x.dim() == 0) return repeat_interleave_self_int(op::reshape(x, {1}), repeats, dim, output_size);
   const int64_t d = wrap_dim(dim.value_or(0), x.dim(), "repeat_interleave");
   DimVector wide(x.sizes().data(), x.sizes().size()), result = wide;
   wide.insert(at(d) + 1, repeats);
   TRT_CHECK(!__builtin_mul_overflow(result[at(d)], repeats, &result[at(d)]), "repeat_interleave: too many elements");
+  TRT_CHECK(!output_size || *output_size == result[at(d)], "repeat_interleave: output_size is ", output_size.value_or(0),
+            " but dimension ", d, " of ", self, " repeated ", repeats, " times has ", result[at(d)], " elements");
   return owned(op::reshape(op::expand(op::unsqueeze(x, d + 1), wide), result), self);
 }
 
@@ -256,8 +264,27 @@ Tensor msort(const Tensor& self) { return std::get<0>(op::sort(self, 0, false));
 
 Tensor searchsorted_Scalar(const Tensor& sorted_sequence, const Scalar& self, bool out_int32, bool right,
                            std::optional<std::string_view> side, const Tensor& sorter) {
-  return op::searchsorted(sorted_sequence, op::full({}, self, sorted_sequence.dtype(), sorted_sequence.device()),
-                          out_int32, right, side, sorter);
+  const DType dtype = sorted_sequence.dtype();
+  auto search = [&](const Scalar& value, bool behind, std::optional<std::string_view> at_side) {
+    return op::searchsorted(sorted_sequence, op::full({}, value, dtype, sorted_sequence.device()), out_int32, behind,
+                            at_side, sorter);
+  };
+  if (is_floating(dtype)) {
+    return search(Scalar(dispatch_dtype(dtype, "searchsorted", [&]<typename T>() { return static_cast<double>(self.to<T>()); })),
+                  right, side);
+  }
+  // Among integers a fraction stands before the next larger one, a number out of their range at an end.
+  const Scalar whole = self.is_double() ? Scalar(std::ceil(self.to_double())) : self;
+  const bool inside = dispatch_dtype(dtype, "searchsorted", [&]<typename T>() {
+    return whole.fits<T>() && (std::is_signed_v<T> || whole.to_double() >= 0);
+  });
+  if (inside && whole.to_double() == self.to_double()) return search(self, right, side);
+  if (inside) return search(whole, false, std::nullopt);
+  const bool below = self.to_double() < 0;
+  const Scalar end = dispatch_dtype(dtype, "searchsorted", [&]<typename T>() {
+    return below ? Scalar(std::numeric_limits<T>::lowest()) : Scalar(std::numeric_limits<T>::max());
+  });
+  return search(end, !below, std::nullopt);
 }
 
 Tensor isin_Tensor_Scalar(const Tensor& elements, const Scalar& test_element, bool, bool invert) {

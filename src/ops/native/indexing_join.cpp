@@ -287,6 +287,7 @@ void diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2, 
 }
 
 void constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value, Tensor& out) {
+  check_fits(value, out.dtype(), "constant_pad_nd");
   fill_tensor(out, value);
   DimVector sizes = copy_dims(self.sizes());
   int64_t from = self.storage_offset(), to = out.storage_offset();

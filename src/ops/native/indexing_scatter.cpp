@@ -181,7 +181,7 @@ void scatter_combine(const Tensor& self, int64_t dim, const Tensor& index, const
       const int64_t all = self.numel();
       for (int64_t i = 0; i < all; ++i) {
         if (count[i] < 2) continue;
-        if constexpr (std::is_integral_v<T>) {
+        if constexpr (std::is_integral_v<opmath_t<T>>) {
           // Rounds down, as an integer mean does in PyTorch.
           const int64_t v = static_cast<int64_t>(t[i]);
           t[i] = static_cast<T>(v / count[i] - (v % count[i] < 0));
@@ -250,6 +250,7 @@ void scatter_src(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   scatter_into(self, dim, index, &src, nullptr, out, "scatter");
 }
 void scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, Tensor& out) {
+  check_fits(value, self.dtype(), "scatter");
   scatter_into(self, dim, index, nullptr, &value, out, "scatter");
 }
 void scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out) {

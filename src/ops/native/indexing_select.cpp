@@ -193,6 +193,7 @@ void index_fill_int_Scalar(const Tensor& self, int64_t dim, const Tensor& index,
   const Tensor positions = readable(checked_index(index, l.r, true, "index_fill"), out);
   const int64_t* p = positions.data_ptr<int64_t>();
   const int64_t count = positions.numel();
+  check_fits(value, self.dtype(), "index_fill");
   const Tensor element = scalar_tensor_of(value, self.dtype());
   ChangedCopy target(self, out);
   if (self.numel() > 0)

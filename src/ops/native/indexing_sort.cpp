@@ -117,7 +117,9 @@ void topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool, Tensor
   with_rows(self, wrap_dim(dim, self.dim(), "topk"), values, indices,
             [&](const Tensor& x, Tensor& v, Tensor& i, int64_t rows, int64_t n) {
               dispatch_dtype(self.dtype(), "topk", [&]<typename T>() {
-                cpu::topk_rows(x.data_ptr<T>(), v.data_ptr<T>(), i.data_ptr<int64_t>(), rows, n, k, largest);
+                // A 0-d tensor gives its element whatever k is, as in PyTorch.
+                cpu::topk_rows(x.data_ptr<T>(), v.data_ptr<T>(), i.data_ptr<int64_t>(), rows, n,
+                               self.dim() == 0 ? 1 : k, largest);
               });
             });
 }
@@ -174,7 +176,7 @@ void isin_Tensor_Tensor(const Tensor& elements, const Tensor& test_elements, boo
   promotion.add(test_elements);
   const DType type = reduction_compute_dtype(promotion.result());
   const Tensor x = contiguous_tensor(elements, type), t = contiguous_tensor(test_elements, type);
-  bool* o = out.data_ptr<bool>();
+  Bool* o = out.data_ptr<Bool>();
   auto run = [&]<typename T>() {
     std::vector<T> sorted(t.data_ptr<T>(), t.data_ptr<T>() + t.numel());
     // A NaN equals nothing, and would break the order.

@@ -163,6 +163,7 @@ TensorSpec linear(const Tensor& input, const Tensor& weight, const Tensor& bias)
   DimVector sizes(input.sizes().data(), input.sizes().size() - 1);
   if (weight.dim() == 2) sizes.push_back(weight.sizes()[0]);
   if (bias.defined()) {
+    TRT_CHECK(weight.dim() == 2 || bias.dim() == 0, "linear: a bias with dimensions needs a weight [out, in], got ", weight, " and bias ", bias);
     check_same_dtype(input, bias, "linear");
     check_expandable(bias, sizes, "linear");
   }
@@ -235,11 +236,7 @@ void linear(const Tensor& input, const Tensor& weight, const Tensor& bias, Tenso
                                        weight.storage_offset());
   Tensor matrix = alias_tensor(out, {m, n}, {n, 1}, out.storage_offset());
   if (!bias.defined()) return product_into(Tensor(), rows, wt, matrix, 1, 0);
-  if (bias.dim() <= 1)
-    return product_into(bias.dim() == 1 && weight.dim() == 1
-                            ? alias_tensor(bias, {bias.sizes()[0], 1}, {bias.strides()[0], 1}, bias.storage_offset())
-                            : bias,
-                        rows, wt, matrix, 1, 1);
+  if (bias.dim() <= 1) return product_into(bias, rows, wt, matrix, 1, 1);
   // A bias with more dimensions broadcasts over the unmerged shape.
   Tensor spread = empty_tensor(out.sizes(), out.dtype());
   copy_tensor(spread, bias);

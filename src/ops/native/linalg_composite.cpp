@@ -132,8 +132,8 @@ Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self,
     TRT_CHECK(x == y || x == 1 || y == 1, "tensordot: sizes of dimensions ", dims_self[i], " and ", dims_other[i],
               " differ, got ", self, " and ", other);
     // A dimension of size 1 broadcasts, so the other side is summed first.
-    if (x == 1 && y != 1) b = op::sum(b, IntArrayRef{sb[i]}, true);
-    if (y == 1 && x != 1) a = op::sum(a, IntArrayRef{sa[i]}, true);
+    if (x == 1 && y != 1) b = op::sum(b, IntArrayRef{sb[i]}, true, b.dtype());
+    if (y == 1 && x != 1) a = op::sum(a, IntArrayRef{sa[i]}, true, a.dtype());
     k *= std::min(x, y);
   }
   DimVector pa = free_dims(a, sa), pb = sb, sizes;

@@ -96,7 +96,10 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
   size[n - 3] = channels;
   size[n - 2] = extent(input.size(-2), weight.size(2), s.h, p.h, d.h, extra.h);
   size[n - 1] = extent(input.size(-1), weight.size(3), s.w, p.w, d.w, extra.w);
-  const Tensor y = op::conv2d_backward_input(input, weight, size, stride, padding, dilation, groups);
+  // An output padding of a stride or more reaches places that the input's end does not: zeros behind it stand for them.
+  const int64_t behind_h = extra.h / s.h, behind_w = extra.w / s.w;
+  const Tensor x = behind_h || behind_w ? op::constant_pad_nd(input, {0, behind_w, 0, behind_h}, 0) : input;
+  const Tensor y = op::conv2d_backward_input(x, weight, size, stride, padding, dilation, groups);
   if (!bias.defined()) return y;
   TRT_CHECK(bias.dim() == 1 && bias.size(0) == channels, kName, ": bias must have shape [", channels, "], got ", bias);
   return op::add(y, op::reshape(bias, {channels, 1, 1}));

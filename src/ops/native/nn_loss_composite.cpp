@@ -75,7 +75,7 @@ Tensor smoothed_cross_entropy(const Tensor& input, const Tensor& target, const T
 // Looks at values: false on Meta.
 bool any_true(const Tensor& mask) {
   if (!mask.device().is_cpu()) return false;
-  return *op::any(mask).data_ptr<bool>();
+  return *op::any(mask).data_ptr<Bool>();
 }
 
 }  // namespace
@@ -119,8 +119,10 @@ Tensor huber_loss(const Tensor& input, const Tensor& target, std::string_view re
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight,
                             std::string_view reduction) {
   check_same_sizes(input, target, "binary_cross_entropy");
-  TRT_CHECK(!any_true(op::logical_or(op::lt(input, 0), op::gt(input, 1))),
-            "binary_cross_entropy: the elements of input must lie in [0, 1]");
+  for (const Tensor* t : {&input, &target})
+    TRT_CHECK(!any_true(op::logical_not(op::logical_and(op::ge(*t, 0), op::le(*t, 1)))),
+              "binary_cross_entropy: the elements of input and target must lie in [0, 1], those of ",
+              t == &input ? "input " : "target ", *t, " do not");
   return reduced(weighted(op::binary_cross_entropy_elements(input, target), weight), reduction, "binary_cross_entropy");
 }
 
@@ -208,6 +210,8 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, std::st
             ": needs input [n, c] or [c] and an int64 target of the same shape, got ", input, " and ", target);
   const int64_t n = input.dim() == 2 ? input.size(0) : 1, c = input.dim() == 0 ? 1 : input.size(-1);
   TRT_CHECK(c > 0, kName, ": there are no classes in input ", input);
+  TRT_CHECK_CODE(!any_true(op::logical_or(op::lt(target, -1), op::ge(target, c))), Code::kOutOfRange, kName,
+                 ": the elements of target must be -1 or classes below ", c, ", those of ", target, " are not");
   const Tensor rows = op::reshape(input, {n, c}), listed = op::reshape(target, {n, c});
   // Positions of the list before its end, and the classes that stand there.
   const Tensor counts = op::cumprod(op::to(op::ge(listed, 0), DType::Int64), 1);

@@ -119,6 +119,11 @@ void product(const Tensor& self, uint64_t mask, DType result, Tensor& out) {
   });
 }
 
+// An empty list reduces nothing, as in PyTorch: each element alone.
+uint64_t logical_mask(const Tensor& self, std::optional<IntArrayRef> dim, const char* op) {
+  return dim && dim->empty() ? 0 : reduction_mask(dim, self.dim(), op);
+}
+
 uint64_t every_dim(const Tensor& self) { return reduction_mask(std::nullopt, self.dim(), ""); }
 
 DType mean_dtype(const Tensor& self, std::optional<DType> dtype) {
@@ -173,10 +178,10 @@ TensorSpec argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) 
 TensorSpec any(const Tensor& self) { return logical_spec(self, every_dim(self), false); }
 TensorSpec all(const Tensor& self) { return logical_spec(self, every_dim(self), false); }
 TensorSpec any_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) {
-  return logical_spec(self, reduction_mask(dim, self.dim(), "any"), keepdim);
+  return logical_spec(self, logical_mask(self, dim, "any"), keepdim);
 }
 TensorSpec all_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) {
-  return logical_spec(self, reduction_mask(dim, self.dim(), "all"), keepdim);
+  return logical_spec(self, logical_mask(self, dim, "all"), keepdim);
 }
 
 }  // namespace meta
@@ -238,10 +243,10 @@ void argmin(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& out) {
 void any(const Tensor& self, Tensor& out) { logical(self, every_dim(self), true, out); }
 void all(const Tensor& self, Tensor& out) { logical(self, every_dim(self), false, out); }
 void any_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool, Tensor& out) {
-  logical(self, reduction_mask(dim, self.dim(), "any"), true, out);
+  logical(self, logical_mask(self, dim, "any"), true, out);
 }
 void all_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool, Tensor& out) {
-  logical(self, reduction_mask(dim, self.dim(), "all"), false, out);
+  logical(self, logical_mask(self, dim, "all"), false, out);
 }
 
 bool equal(const Tensor& self, const Tensor& other) {

@@ -2,7 +2,9 @@
 #include <cmath>
 
 #include "core/modes.h"
+#include "gen/compose_ops.h"
 #include "gen/factory_ops.h"
+#include "gen/linalg_ops.h"
 #include "gen/pointwise_ops.h"
 #include "gen/reduction_native.h"
 #include "gen/reduction_ops.h"
@@ -15,6 +17,18 @@ namespace {
 using Dims = std::optional<IntArrayRef>;
 
 Scalar correction_of(bool unbiased) { return unbiased ? 1 : 0; }
+
+// The sum of the singular values of the matrices in two dimensions.
+Tensor nuclear_norm(const Tensor& self, Dims dim, bool keepdim, std::optional<DType> dtype) {
+  TRT_CHECK(dim ? dim->size() == 2 : self.dim() == 2, "norm: p \"nuc\" needs a matrix or two dimensions, got ", self);
+  const int64_t rows = wrap_dim(dim ? (*dim)[0] : 0, self.dim(), "norm"), cols = wrap_dim(dim ? (*dim)[1] : 1, self.dim(), "norm");
+  TRT_CHECK(rows != cols, "norm: p \"nuc\" needs two different dimensions, got ", *dim);
+  const Tensor matrices = op::movedim(dtype ? op::to(self, *dtype) : self, {rows, cols}, {-2, -1});
+  Tensor norms = op::sum(std::get<1>(op::thin_svd(matrices)), IntArrayRef{int64_t{-1}}, false, std::nullopt);
+  if (!keepdim) return norms;
+  for (int64_t d : {std::min(rows, cols), std::max(rows, cols)}) norms = op::unsqueeze(norms, d);
+  return norms;
+}
 
 }  // namespace
 
@@ -40,7 +54,8 @@ Tensor nansum(const Tensor& self, Dims dim, bool keepdim, std::optional<DType> d
 }
 
 Tensor nanmean(const Tensor& self, Dims dim, bool keepdim, std::optional<DType> dtype) {
-  TRT_CHECK(is_floating(self.dtype()), "nanmean: needs a floating-point tensor, got ", self);
+  TRT_CHECK(is_floating(self.dtype()) && is_floating(dtype.value_or(self.dtype())),
+            "nanmean: needs a floating-point tensor and dtype, got ", self, " and ", dtype.value_or(self.dtype()));
   const Tensor count = op::sum(op::logical_not(op::isnan(self)), dim, keepdim, std::nullopt);
   return op::div(op::nansum(self, dim, keepdim, dtype), count);
 }
@@ -104,8 +119,9 @@ Tensor norm(const Tensor& self, const std::optional<Scalar>& p, Dims dim, bool k
 }
 
 Tensor norm_str(const Tensor& self, std::string_view p, Dims dim, bool keepdim, std::optional<DType> dtype) {
+  if (p == "nuc") return nuclear_norm(self, dim, keepdim, dtype);
   const bool known = p == "fro" || p == "inf" || p == "-inf";
-  TRT_CHECK(known, "norm: p must be a number, \"fro\", \"inf\" or \"-inf\", got \"", p, "\"");
+  TRT_CHECK(known, "norm: p must be a number, \"fro\", \"nuc\", \"inf\" or \"-inf\", got \"", p, "\"");
   return op::linalg_vector_norm(self, p == "fro" ? Scalar(2) : Scalar(p == "inf" ? HUGE_VAL : -HUGE_VAL), dim, keepdim,
                                 dtype);
 }

@@ -4,6 +4,7 @@
 #include "core/modes.h"
 #include "gen/reduction_native.h"
 #include "iter/copy.h"
+#include "iter/promotion.h"
 #include "kernels/cpu/reduce.h"
 #include "kernels/cpu/scan.h"
 #include "ops/native/reduction_util.h"
@@ -43,7 +44,8 @@ DType logsumexp_dtype(const Tensor& self) {
   return is_floating(self.dtype()) ? self.dtype() : thread_state.default_dtype;
 }
 
-DType scan_dtype(const Tensor& self, std::optional<DType> dtype) {
+DType scan_dtype(const Tensor& self, std::optional<DType> dtype, const char* op) {
+  TRT_CHECK_CODE(dtype != DType::Bool, Code::kNotSupported, op, ": not supported for dtype bool (argument ", self, ")");
   if (dtype) return *dtype;
   return is_integral(self.dtype(), true) ? DType::Int64 : self.dtype();
 }
@@ -125,6 +127,7 @@ TensorSpec linalg_vector_norm(const Tensor& self, const Scalar& ord, Dims dim, b
   const DType t = dtype.value_or(self.dtype());
   TRT_CHECK(is_floating(self.dtype()) && is_floating(t), "linalg_vector_norm: needs a floating-point dtype, got ", self,
             " and dtype ", t);
+  TRT_CHECK(promote_types(self.dtype(), t) == t, "linalg_vector_norm: ", self, " does not fit the narrower dtype ", t);
   const uint64_t mask = reduction_mask(dim, self.dim(), "linalg_vector_norm");
   const double p = ord.to_double();
   if (p < 0 || p == HUGE_VAL)
@@ -140,11 +143,11 @@ TensorSpec logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
 }
 
 TensorSpec cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
-  return scan_spec(self, dim, scan_dtype(self, dtype), "cumsum");
+  return scan_spec(self, dim, scan_dtype(self, dtype, "cumsum"), "cumsum");
 }
 TensorSpec cumsum_reverse(const Tensor& self, int64_t dim) { return scan_spec(self, dim, self.dtype(), "cumsum"); }
 TensorSpec cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
-  return scan_spec(self, dim, scan_dtype(self, dtype), "cumprod");
+  return scan_spec(self, dim, scan_dtype(self, dtype, "cumprod"), "cumprod");
 }
 TensorSpec logcumsumexp(const Tensor& self, int64_t dim) {
   TRT_CHECK(is_floating(self.dtype()), "logcumsumexp: needs a floating-point tensor, got ", self);
@@ -194,14 +197,14 @@ void logsumexp(const Tensor& self, IntArrayRef dim, bool, Tensor& out) {
 }
 
 void cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype, Tensor& out) {
-  cumulative_sum(self, dim, scan_dtype(self, dtype), false, out);
+  cumulative_sum(self, dim, scan_dtype(self, dtype, "cumsum"), false, out);
 }
 void cumsum_reverse(const Tensor& self, int64_t dim, Tensor& out) {
   cumulative_sum(self, dim, self.dtype(), true, out);
 }
 
 void cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype, Tensor& out) {
-  scan(self, dim, scan_dtype(self, dtype), out, "cumprod", [&](const Tensor& x, Tensor& y, const LineShape& l) {
+  scan(self, dim, scan_dtype(self, dtype, "cumprod"), out, "cumprod", [&](const Tensor& x, Tensor& y, const LineShape& l) {
     with_scan_type(x, [&]<typename T>() { cpu::cumprod(x.data_ptr<T>(), y.data_ptr<T>(), l.outer, l.r, l.inner); });
   });
 }
