@@ -6,7 +6,8 @@
  * - A function that can fail returns trt_status*: NULL is success, else an object that the caller owns (trt_status_release).
  *   On failure out-parameters are untouched.
  * - A handle received through an out-parameter is the caller's (trt_<type>_release, which takes NULL and may be called from any
- *   thread); a pointer that is returned is borrowed from the object named in its comment.
+ *   thread); a pointer that is returned is borrowed from the object named in its comment. A callback may release the objects of the call
+ *   that it serves: they stay until that call is over.
  * - Nothing throws, aborts, exits, prints, or installs a signal handler.
  * - Strings are UTF-8 and NUL-terminated; lists are a pointer and a count.
  * - Enumerator values and signatures never change; a changed function gets the suffix _v2.

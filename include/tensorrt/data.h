@@ -125,7 +125,7 @@ TRT_API void trt_data_loader_release(trt_data_loader* loader);
  * after fork when the parent had started workers. @since 0.1
  */
 TRT_API trt_status* trt_data_loader_next(trt_data_loader* loader, trt_tensor_list** out, bool* has_batch);
-/** Begins the next epoch, abandoning what is left of this one. @since 0.1 */
+/** Begins the next epoch, abandoning what is left of this one. TRT_OUT_OF_RANGE after epoch INT64_MAX. @since 0.1 */
 TRT_API trt_status* trt_data_loader_reset(trt_data_loader* loader);
 /** Begins epoch `epoch` (not negative): a resumed training sees the order that it would have seen. @since 0.1 */
 TRT_API trt_status* trt_data_loader_set_epoch(trt_data_loader* loader, int64_t epoch);

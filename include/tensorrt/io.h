@@ -26,8 +26,8 @@ typedef struct trt_safetensors trt_safetensors;
 typedef enum trt_load_mode {
   /**
    * On a private mapping of the file, without copying, where the data is aligned (copied otherwise). The mapping stays until the last tensor
-   * on it is released, also after the reader. Writing to such a tensor never changes the file; asking twice for a name gives two tensors on
-   * the same memory. The file must not be shortened meanwhile (replacing it, as trt_safetensors_save does, is safe).
+   * on it is released, also after the reader. Writing to such a tensor never changes the file; asking a reader twice for a name gives two
+   * tensors on the same memory, with one version counter. The file must not be shortened meanwhile (replacing it, as trt_safetensors_save does, is safe).
    */
   TRT_LOAD_MAP = 0,
   TRT_LOAD_COPY = 1 /**< in memory of the library */

@@ -10,7 +10,7 @@
  *   release its own handles to them.
  * - `options` arguments may be NULL for the defaults. Set a struct up with its _init function, then change fields.
  * - Names of tensors and modules deep in a tree are joined with dots: "0.weight", "encoder.2.bias". A name of one level is not empty and has
- *   no dot.
+ *   no dot. Names, type names too, are UTF-8.
  * - Errors are TRT_INVALID_ARGUMENT for NULL, bad options, shapes and dtypes; TRT_NOT_FOUND for unknown names; others where noted.
  *
  * Thread class: trt_module_forward of one module from many threads at once is safe in eval mode, and so are the functions that only read.
@@ -123,7 +123,7 @@ TRT_API trt_status* trt_module_zero_grad(trt_module* module, bool set_to_none);
 TRT_API trt_status* trt_module_set_requires_grad(trt_module* module, bool requires_grad);
 /**
  * Converts floating-point parameters (with their gradients) and buffers to a floating dtype. The tensors keep their identity: handles to
- * them, also an optimizer's, see the new dtype. @since 0.1
+ * them, also an optimizer's, see the new dtype. Graphs made before must not be run backward into them: that is TRT_FAILED_PRECONDITION. @since 0.1
  */
 TRT_API trt_status* trt_module_to_dtype(trt_module* module, trt_dtype dtype);
 /** Draws all parameters of the tree anew (generator NULL: the default one) and resets running statistics. @since 0.1 */

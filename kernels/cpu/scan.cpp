@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/parallel.h"
+#include "core/bool.h"
 
 namespace trt::cpu {
 namespace {
@@ -178,7 +179,7 @@ TRT_INSTANTIATE_EXTREMA(int32_t);
 TRT_INSTANTIATE_EXTREMA(int16_t);
 TRT_INSTANTIATE_EXTREMA(int8_t);
 TRT_INSTANTIATE_EXTREMA(uint8_t);
-TRT_INSTANTIATE_EXTREMA(bool);
+TRT_INSTANTIATE_EXTREMA(Bool);
 #undef TRT_INSTANTIATE_EXTREMA
 
 }  // namespace trt::cpu

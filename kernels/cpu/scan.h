@@ -19,7 +19,7 @@ template <typename T>
 void logcumsumexp(const T* x, T* y, int64_t outer, int64_t r, int64_t inner);
 
 // The largest (smallest) value so far and its index along the dimension: the last of equals; NaN wins over all and the
-// latest NaN gives the index. T: float, double, int64_t, int32_t, int16_t, int8_t, uint8_t, bool.
+// latest NaN gives the index. T: float, double, int64_t, int32_t, int16_t, int8_t, uint8_t, Bool.
 template <typename T>
 void cummax(const T* x, T* y, int64_t* indices, int64_t outer, int64_t r, int64_t inner);
 template <typename T>

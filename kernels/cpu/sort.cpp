@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "core/bool.h"
 #include "core/half.h"
 #include "kernels/cpu/scratch.h"
 
@@ -59,7 +60,9 @@ inline KeyOf<T> key_of(T v) {
     const KeyOf<T> magnitude = bits & (kSign - 1);
     const KeyOf<T> key = (bits & kSign) ? kSign - magnitude : kSign + magnitude;  // both zeros: kSign
     return magnitude > F::kInfinity ? kAllBits<T> : key;
-  } else if constexpr (std::is_unsigned_v<T>) {  // bool too
+  } else if constexpr (std::is_same_v<T, Bool>) {
+    return bool{v};
+  } else if constexpr (std::is_unsigned_v<T>) {
     return v;
   } else {
     constexpr KeyOf<T> kSign = KeyOf<T>{1} << (8 * sizeof(T) - 1);
@@ -310,7 +313,7 @@ TRT_INSTANTIATE_SORT(int32_t);
 TRT_INSTANTIATE_SORT(int16_t);
 TRT_INSTANTIATE_SORT(int8_t);
 TRT_INSTANTIATE_SORT(uint8_t);
-TRT_INSTANTIATE_SORT(bool);
+TRT_INSTANTIATE_SORT(Bool);
 #undef TRT_INSTANTIATE_SORT
 
 }  // namespace trt::cpu

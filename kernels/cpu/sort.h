@@ -4,7 +4,7 @@
 // elements keep the order of their indices, in both directions, so every result is unique: it depends neither on the
 // number of threads nor on the algorithm. Outputs must not overlap the input; `values` or `indices` may be null. n is
 // at most 2^32 - 1 (else kNotSupported). Safe to call from many threads. Scratch: 16 bytes an element of a row and
-// thread. T: float, double, Half, BFloat16, int64_t, int32_t, int16_t, int8_t, uint8_t, bool.
+// thread. T: float, double, Half, BFloat16, int64_t, int32_t, int16_t, int8_t, uint8_t, Bool.
 #pragma once
 
 #include <cstdint>

@@ -13,10 +13,19 @@ AccumulateGrad::~AccumulateGrad() {
   if (m->accumulator == this) m->accumulator = nullptr;
 }
 
+void AccumulateGrad::check_target() const {
+  const InputMeta& m = output_meta(0);
+  TRT_CHECK_CODE(fits(m, leaf_) || !meta_of(leaf_)->requires_grad, Code::kFailedPrecondition, "backward: a leaf that was ", m.dtype, m.sizes,
+                 " when the graph was made is ", leaf_, " now; run the forward pass again");
+}
+
 void AccumulateGrad::apply(const GradVec& grads, GradVec&) {
   const Tensor& fresh = grads[0];
-  if (!fresh.defined()) return;
   AutogradMeta* m = meta_of(leaf_);
+  // As in PyTorch, a leaf that requires no gradients any more gets none.
+  if (!fresh.defined() || !m->requires_grad) return;
+  check_target();  // again: a hook may have changed the leaf
+  Tensor dropped;  // the old gradient, freed after the lock is gone: its memory may be the host's
   std::lock_guard lock(m->mutex);
   const bool record = grad_enabled();
   if (!m->grad.defined()) {
@@ -24,7 +33,7 @@ void AccumulateGrad::apply(const GradVec& grads, GradVec&) {
     const bool own = fresh.impl()->use_count() == 1 && fresh.impl()->storage()->use_count() == 1 && fresh.is_contiguous();
     m->grad = !own || record ? op::clone(fresh) : fresh.impl()->autograd() ? detach(fresh) : fresh;
   } else if (record) {
-    m->grad = op::add(m->grad, fresh);
+    dropped = std::exchange(m->grad, op::add(m->grad, fresh));
   } else {
     op::add_(m->grad, fresh);
   }

@@ -12,6 +12,7 @@ class CopySlices final : public Node {
   const char* name() const override { return "CopySlices"; }
   void apply(const GradVec& grads, GradVec& out) override;
   void release_saved() override { fn_->release_saved(); }
+  void visit_saved(const std::function<void(const Tensor&)>& f) const override { fn_->visit_saved(f); }
 
  private:
   NodePtr fn_;

@@ -78,7 +78,7 @@ void accumulate(Tensor& into, Tensor g) {
   if (!into.defined()) {
     into = std::move(g);
   } else if (!grad_enabled() && into.impl()->use_count() == 1 && into.impl()->storage()->use_count() == 1 && into.dtype() == g.dtype() &&
-             into.is_contiguous()) {
+             into.is_contiguous() && may_change(into)) {
     op::add_(into, g);
   } else {
     into = op::add(into, g);
@@ -119,6 +119,8 @@ class GraphTask {
     collect(roots);
     std::vector<Tensor> captured(inputs.size());
     if (!inputs.empty()) mark_needed(targets);
+    for (const State& s : map_.states)
+      if (s.needed) s.node->check_target();
     for (size_t i = 0; i < roots.size(); ++i) {
       State& s = map_.states[*map_.find(roots[i].node.get())];
       accumulate(s.grads[roots[i].input], std::move(root_grads[i]));
@@ -205,13 +207,14 @@ class GraphTask {
     std::push_heap(ready_.begin(), ready_.end(), Later{this});
   }
 
-  static void run_hooks(const std::vector<Node::Hook>& hooks, GradVec& grads) {
+  static void run_hooks(const std::vector<Node::Hook>& hooks, const char* node_name, GradVec& grads) {
     for (const auto& h : hooks) {
       if (!grads[h.output].defined()) continue;
       Tensor replaced = h.hook->call(grads[h.output]);
       if (!replaced.defined()) continue;
-      TRT_CHECK(replaced.sizes() == grads[h.output].sizes(), "backward: a hook returned a gradient of shape ", replaced.sizes(), " instead of ",
-                grads[h.output].sizes());
+      const Tensor& given = grads[h.output];
+      TRT_CHECK(replaced.sizes() == given.sizes() && replaced.dtype() == given.dtype() && replaced.device() == given.device(), "backward: hook ", h.id, " on ",
+                node_name, " made a gradient ", replaced, " of ", given, "; shape, dtype and device must stay");
       grads[h.output] = std::move(replaced);
     }
   }
@@ -231,7 +234,7 @@ class GraphTask {
             std::lock_guard lock(m->mutex);
             hooks = m->leaf_hooks;
           }
-          run_hooks(hooks, grads);
+          run_hooks(hooks, node->name(), grads);
         }
       } else {
         std::vector<Node::Hook> hooks;
@@ -239,7 +242,7 @@ class GraphTask {
           std::lock_guard lock(node->mutex());
           hooks = node->hooks;
         }
-        run_hooks(hooks, grads);
+        run_hooks(hooks, node->name(), grads);
         if (!node->retained.empty()) keep_retained(node, grads);
       }
     }
@@ -248,10 +251,16 @@ class GraphTask {
         if (targets[i].node.get() == node) captured[i] = grads[targets[i].input];
     GradVec out(node->edge_count());
     if (any && map_.states[index].needed) {
+      std::vector<Tensor> dropped;  // on memory of the host's, whose deleter must not run under the lock
       std::unique_lock lock(node->mutex(), std::defer_lock);
       if (!node->locks_itself()) lock.lock();
       node->apply(grads, out);
-      if (!retain_graph_) node->release_saved();
+      if (!retain_graph_) {
+        node->visit_saved([&](const Tensor& t) {
+          if (t.impl()->storage()->is_host_memory()) dropped.push_back(t);
+        });
+        node->release_saved();
+      }
     }
     grads = GradVec();
     for (size_t i = 0; i < node->edge_count(); ++i) {
@@ -266,17 +275,21 @@ class GraphTask {
   }
 
   static void keep_retained(Node* node, const GradVec& grads) {
+    std::vector<Tensor> dropped;  // freed after the locks are gone
     std::lock_guard lock(node->mutex());
     for (const auto& [output, meta] : node->retained) {
       if (!grads[output].defined()) continue;
       std::lock_guard meta_lock(meta->mutex);
+      dropped.push_back(meta->grad);
       meta->grad = meta->grad.defined() ? op::add(meta->grad, grads[output]) : op::clone(grads[output]);
     }
   }
 
   static void accumulate_into(const Tensor& input, const Tensor& g) {
     AutogradMeta* m = meta_of(input);
+    Tensor dropped;  // freed after the lock is gone
     std::lock_guard lock(m->mutex);
+    dropped = m->grad;
     m->grad = m->grad.defined() ? op::add(m->grad, g) : op::clone(g);
   }
 

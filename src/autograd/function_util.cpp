@@ -44,7 +44,7 @@ void mark_view(const Tensor& self, Tensor& result) {
   m.view = std::make_unique<ViewInfo>();
   m.view->base = of && of->view ? of->view->base : self;
   m.view->version = self.impl()->storage()->version();
-  m.view->without_grad = !thread_state.grad_enabled || (of && of->view && of->view->without_grad);
+  m.view->without_grad = !thread_state.grad_enabled || thread_state.inference || (of && of->view && of->view->without_grad);
   m.is_view = true;
 }
 
@@ -60,10 +60,7 @@ void check_inplace(const Tensor& self, bool needs_grad, const char* op) {
   if (m && m->view && requires_grad(m->view->base) && is_leaf(m->view->base))
     throw_error(Code::kFailedPrecondition, str_cat(op, ": a view of a leaf tensor that requires gradients (", self, ") is changed in place; do it under no_grad"));
   TRT_CHECK_CODE(!(m && m->view && m->view->without_grad && (needs_grad || requires_grad(m->view->base))), Code::kFailedPrecondition, op,
-                 ": a view (", self, ") that was made under no_grad is changed in place where gradients are recorded; make the view where they are");
-  TRT_CHECK_CODE(!needs_grad || self.impl()->keys().has(Key::Autograd), Code::kFailedPrecondition, op,
-                 ": a tensor made in inference mode is changed in place where gradients are recorded; clone it first");
-  TRT_CHECK(!needs_grad || is_floating(self.dtype()), op, ": the result requires gradients but is written into a tensor of dtype ", self.dtype());
+                 ": a view (", self, ") that was made under no_grad or in inference mode is changed in place where gradients are recorded; make the view where they are");
 }
 
 void rebase_history(Tensor& self, const NodePtr& node) {

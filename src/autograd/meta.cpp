@@ -1,6 +1,8 @@
 #include "autograd/meta.h"
 
+#include <algorithm>
 #include <atomic>
+#include <unordered_set>
 
 #include "autograd/accumulate_grad.h"
 #include "device/small_alloc.h"
@@ -19,11 +21,14 @@ void refresh_view(const Tensor& t, AutogradMeta& m) {
   const Tensor& base = m.view->base;
   if (!requires_grad(base) || is_leaf(base)) return;
   GradModeGuard record(true);
-  // Also when asked for below autograd.
+  // Also when asked for below autograd or in inference mode.
   struct Above {
-    KeySet excluded = thread_state.exclude;
-    Above() { thread_state.exclude = excluded - KeySet(Key::Autograd); }
-    ~Above() { thread_state.exclude = excluded; }
+    const ThreadState before = thread_state;
+    Above() { set_inference_mode(false); }
+    ~Above() {
+      thread_state.exclude = before.exclude;
+      thread_state.inference = before.inference;
+    }
   } above;
   const Tensor again = op::as_strided(base, t.sizes(), t.strides(), t.storage_offset());
   AutogradMeta* fresh = meta_of(again);
@@ -75,7 +80,9 @@ Edge gradient_edge(const Tensor& t) {
   if (m->grad_fn) return {m->grad_fn, m->output_nr};
   if (!m->requires_grad) return {};
   std::lock_guard lock(m->mutex);
-  if (m->accumulator && m->accumulator->try_retain()) return {NodePtr::adopt(m->accumulator), 0};
+  // One that was made before the leaf was converted is not for new graphs.
+  if (m->accumulator && m->accumulator->try_retain())
+    if (Edge edge{NodePtr::adopt(m->accumulator), 0}; fits(edge.node->output_meta(0), t)) return edge;
   auto node = NodePtr::adopt(new AccumulateGrad(t));
   m->accumulator = node.get();
   return {std::move(node), 0};
@@ -108,13 +115,45 @@ Tensor grad_of(const Tensor& t) {
   return m->grad;
 }
 
+bool keeps_alive(const Tensor& from, const Tensor& target) {
+  if (!from.impl()->autograd()) return from.is_same(target);
+  std::vector<Tensor> tensors{from};
+  std::vector<NodePtr> nodes;
+  std::unordered_set<const void*> seen;
+  while (!tensors.empty() || !nodes.empty()) {
+    if (!tensors.empty()) {
+      const Tensor t = std::move(tensors.back());
+      tensors.pop_back();
+      if (t.is_same(target)) return true;
+      AutogradMeta* m = meta_of(t);
+      if (!m || !seen.insert(m).second) continue;
+      std::lock_guard lock(m->mutex);
+      if (m->grad.defined()) tensors.push_back(m->grad);
+      if (m->view) tensors.push_back(m->view->base);
+      if (m->grad_fn) nodes.push_back(m->grad_fn);
+      continue;
+    }
+    const NodePtr n = std::move(nodes.back());
+    nodes.pop_back();
+    if (!seen.insert(n.get()).second) continue;
+    std::lock_guard lock(n->mutex());
+    n->visit_saved([&](const Tensor& t) { tensors.push_back(t); });
+    for (size_t i = 0; i < n->edge_count(); ++i)
+      if (n->edge(i).node) nodes.push_back(n->edge(i).node);
+  }
+  return false;
+}
+
 void set_grad(const Tensor& t, const Tensor& grad) {
   if (!grad.defined() && !t.impl()->autograd()) return;
   TRT_CHECK(!grad.defined() || (grad.sizes() == t.sizes() && grad.dtype() == t.dtype() && grad.device() == t.device()),
             "set_grad: a gradient of a ", t, " must be like it, got ", grad);
+  TRT_CHECK(!grad.defined() || !keeps_alive(grad, t), "set_grad: the gradient ", grad, " is the tensor itself or keeps it alive, and neither would ever be freed; "
+            "detach or clone the gradient");
   AutogradMeta& m = ensure_meta(t);
+  Tensor fresh = grad;  // then the old gradient, freed after the lock is gone: its memory may be the host's
   std::lock_guard lock(m.mutex);
-  m.grad = grad;
+  std::swap(m.grad, fresh);
 }
 
 uint64_t add_hook(const Tensor& t, intrusive_ptr<NodeHook> hook) {
@@ -135,13 +174,20 @@ uint64_t add_hook(const Tensor& t, intrusive_ptr<NodeHook> hook) {
 bool remove_hook(const Tensor& t, uint64_t id) {
   AutogradMeta* m = meta_of(t);
   if (!m) return false;
-  const auto same = [id](const Node::Hook& h) { return h.id == id; };
+  intrusive_ptr<NodeHook> removed;  // freed after the locks are gone: that runs the host's code
+  const auto take = [&](std::vector<Node::Hook>& hooks) {
+    const auto at = std::find_if(hooks.begin(), hooks.end(), [id](const Node::Hook& h) { return h.id == id; });
+    if (at == hooks.end()) return false;
+    removed = std::move(at->hook);
+    hooks.erase(at);
+    return true;
+  };
   if (const NodePtr node = grad_fn(t)) {
     std::lock_guard lock(node->mutex());
-    if (std::erase_if(node->hooks, same)) return true;
+    if (take(node->hooks)) return true;
   }
   std::lock_guard lock(m->mutex);
-  return std::erase_if(m->leaf_hooks, same) != 0;
+  return take(m->leaf_hooks);
 }
 
 Tensor detach(const Tensor& t) { return alias_tensor(t, t.sizes(), t.strides(), t.storage_offset()); }

@@ -5,6 +5,15 @@
 // CopySlices node that routes the gradient of the written region through the operator and the rest to the old history;
 // every other view of the base finds that the storage's version moved on since its own history was made, and makes it
 // anew as an as_strided of the base. As in PyTorch, a leaf that requires grad cannot be changed in place while grad mode is on.
+//
+// Note [Inference tensors]
+// A tensor made in inference mode lacks the Autograd key, and so do its views. Nothing counts on its version, so it is changed in place in
+// inference mode only (check_may_change, in every operator's wrapper) and never saved. A normal tensor keeps its key in inference mode, where
+// dispatch passes over it, but for views: they are normal tensors later, and then must know their base.
+//
+// Note [Converted leaves]
+// Module::to gives a leaf other memory, of another dtype, under the same identity. Its AccumulateGrad then no longer fits: new graphs get a new
+// one (gradient_edge), and a pass that reaches the old one fails before anything runs (Node::check_target).
 #pragma once
 
 #include <memory>
@@ -17,7 +26,7 @@ namespace trt::autograd {
 struct ViewInfo {
   Tensor base;               // never itself a view
   uint32_t version = 0;      // of the storage when grad_fn was made
-  bool without_grad = false; // made where nothing was recorded: its history does not lead to the base
+  bool without_grad = false; // made where nothing was recorded (no_grad, inference mode): its history does not lead to the base
 };
 
 class AutogradMeta final : public AutogradMetaBase {
@@ -49,7 +58,10 @@ void set_requires_grad(const Tensor& t, bool required);
 void retain_grad(const Tensor& t);
 // The accumulated gradient, or undefined.
 Tensor grad_of(const Tensor& t);
+// Throws for a gradient unlike t, and for one that keeps t alive.
 void set_grad(const Tensor& t, const Tensor& grad);
+// Whether `from` is `target` or holds it through its gradient, its view's base or its history.
+bool keeps_alive(const Tensor& from, const Tensor& target);
 // A tensor hook; returns an id for remove_hook. The hook sees (and may replace) the gradient of t in every backward pass.
 uint64_t add_hook(const Tensor& t, intrusive_ptr<NodeHook> hook);
 bool remove_hook(const Tensor& t, uint64_t id);

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -54,6 +55,8 @@ struct InputMeta {
   Device device;
 };
 
+inline bool fits(const InputMeta& m, const Tensor& t) { return IntArrayRef(m.sizes) == t.sizes() && m.dtype == t.dtype() && m.device == t.device(); }
+
 // Called around a node's apply by hooks of the host; may replace gradients.
 class NodeHook : public RefCounted<NodeHook> {
  public:
@@ -71,6 +74,10 @@ class Node : public RefCounted<Node> {
   virtual bool locks_itself() const { return false; }
   // Lets go of what was saved for backward.
   virtual void release_saved() {}
+  // Calls f for every tensor that the node keeps alive.
+  virtual void visit_saved(const std::function<void(const Tensor&)>&) const {}
+  // Throws when a gradient can no longer be put where the node would put it.
+  virtual void check_target() const {}
   static void destroy(Node* self);
   static constexpr bool kWeakReferences = true;  // a leaf's to its AccumulateGrad
   static void* operator new(size_t bytes);

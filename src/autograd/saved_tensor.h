@@ -17,6 +17,9 @@ class SavedTensor {
   void save_output(const Tensor& t, Node& owner, size_t number);
   Tensor unpack(Node& owner) const;
   void release() { data_.reset(); }
+  void visit(const std::function<void(const Tensor&)>& f) const {
+    if (data_.defined()) f(data_);
+  }
 
  private:
   Tensor data_;

@@ -41,6 +41,7 @@ class Error : public std::exception {
   std::string message_;
 };
 
+// What is not UTF-8 in the message (a name that the host passed) is replaced.
 [[noreturn]] TRT_NOINLINE void throw_error(Code code, std::string message);
 
 }  // namespace trt

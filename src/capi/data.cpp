@@ -268,6 +268,7 @@ TRT_EXPORT trt_status* trt_data_loader_next(trt_data_loader* loader, trt_tensor_
 TRT_EXPORT trt_status* trt_data_loader_reset(trt_data_loader* loader) {
   return guard("trt_data_loader_reset", [&] {
     auto l = checked(loader);
+    TRT_CHECK_CODE(l->epoch() < INT64_MAX, Code::kOutOfRange, "there is no epoch after ", l->epoch());
     l->reset(l->epoch() + 1);
   });
 }

@@ -141,7 +141,8 @@ TRT_EXPORT trt_status* trt_state_dict_save(const trt_state_dict* dict, const cha
   return guard("trt_state_dict_save", [&] {
     const std::string target(string(path, "path"));
     io::NamedTensors named;
-    for (const auto& e : checked(dict).entries()) named.emplace_back(e.name, e.tensor);
+    const StateDictPtr held = checked(dict);
+    for (const auto& e : held->entries()) named.emplace_back(e.name, e.tensor);
     io::save_safetensors(target, named, metadata(metadata_keys, metadata_values, metadata_count));
   });
 }

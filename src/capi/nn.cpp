@@ -46,7 +46,7 @@ std::string name_of(const char* s, const char* argument = "name") { return std::
 int64_t count_parameters(const trt_module* module, bool trainable_only) {
   if (!module) return 0;
   int64_t count = 0;
-  trt_status_release(guard("trt_module_parameter_count", [&] { count = checked(module).parameter_count(trainable_only); }));
+  trt_status_release(guard("trt_module_parameter_count", [&] { count = checked(module)->parameter_count(trainable_only); }));
   return count;
 }
 
@@ -72,69 +72,69 @@ TRT_EXPORT trt_status* trt_state_dict_create(trt_state_dict** out) {
   });
 }
 TRT_EXPORT trt_state_dict* trt_state_dict_retain(trt_state_dict* dict) {
-  if (dict) checked(dict).retain();
+  if (dict) impl(dict)->retain();
   return dict;
 }
 TRT_EXPORT void trt_state_dict_release(trt_state_dict* dict) {
-  if (dict) checked(dict).release();
+  if (dict) impl(dict)->release();
 }
-TRT_EXPORT size_t trt_state_dict_size(const trt_state_dict* dict) { return dict ? checked(dict).size() : 0; }
+TRT_EXPORT size_t trt_state_dict_size(const trt_state_dict* dict) { return dict ? checked(dict)->size() : 0; }
 TRT_EXPORT const char* trt_state_dict_name(const trt_state_dict* dict, size_t index) {
-  return dict && index < checked(dict).size() ? checked(dict).entries()[index].name.c_str() : nullptr;
+  return dict && index < checked(dict)->size() ? checked(dict)->entries()[index].name.c_str() : nullptr;
 }
 TRT_EXPORT trt_status* trt_state_dict_tensor(const trt_state_dict* dict, size_t index, trt_tensor** out) {
   return guard("trt_state_dict_tensor", [&] {
     require_out(out, "out");
-    const auto& entries = checked(dict).entries();
+    const StateDictPtr d = checked(dict);
+    const auto& entries = d->entries();
     TRT_CHECK_CODE(index < entries.size(), Code::kOutOfRange, "index ", index, " is out of range for a state dict of ", entries.size());
     give(Tensor(entries[index].tensor), out);
   });
 }
 TRT_EXPORT bool trt_state_dict_contains(const trt_state_dict* dict, const char* name) {
   bool found = false;
-  if (dict && name) trt_status_release(guard("trt_state_dict_contains", [&] { found = checked(dict).find(name) != nullptr; }));
+  if (dict && name) trt_status_release(guard("trt_state_dict_contains", [&] { found = checked(dict)->find(name) != nullptr; }));
   return found;
 }
 TRT_EXPORT trt_status* trt_state_dict_get(const trt_state_dict* dict, const char* name, trt_tensor** out) {
   return guard("trt_state_dict_get", [&] {
     require_out(out, "out");
-    give(Tensor(checked(dict).at(name_of(name))), out);
+    give(Tensor(checked(dict)->at(name_of(name))), out);
   });
 }
 TRT_EXPORT trt_status* trt_state_dict_set(trt_state_dict* dict, const char* name, const trt_tensor* tensor) {
-  return guard("trt_state_dict_set", [&] { checked(dict).set(name_of(name), checked(tensor, "tensor")); });
+  return guard("trt_state_dict_set", [&] { checked(dict)->set(name_of(name), checked(tensor, "tensor")); });
 }
 TRT_EXPORT trt_status* trt_state_dict_remove(trt_state_dict* dict, const char* name) {
   return guard("trt_state_dict_remove", [&] {
-    StateDict& d = checked(dict);
+    const StateDictPtr d = checked(dict);
     const std::string key = name_of(name);
-    TRT_CHECK_CODE(d.remove(key), Code::kNotFound, "state dict: there is no entry '", key, "'");
+    TRT_CHECK_CODE(d->remove(key), Code::kNotFound, "state dict: there is no entry '", key, "'");
   });
 }
 
 TRT_EXPORT trt_module* trt_module_retain(trt_module* module) {
-  if (module) checked(module).retain();
+  if (module) impl(module)->retain();
   return module;
 }
 TRT_EXPORT void trt_module_release(trt_module* module) {
-  if (module) checked(module).release();
+  if (module) impl(module)->release();
 }
 TRT_EXPORT trt_status* trt_module_forward(trt_module* module, const trt_tensor* input, trt_tensor** out) {
   return guard("trt_module_forward", [&] {
     require_out(out, "out");
-    if (!input) throw_null_argument("input");
-    capi::give(checked(module).forward(BorrowedTensor(impl(input))), out);
+    capi::give(checked(module)->forward(checked(input, "input")), out);
   });
 }
 TRT_EXPORT trt_status* trt_module_train(trt_module* module, bool mode) {
-  return guard("trt_module_train", [&] { checked(module).train(mode); });
+  return guard("trt_module_train", [&] { checked(module)->train(mode); });
 }
-TRT_EXPORT bool trt_module_is_training(const trt_module* module) { return module && checked(module).training(); }
-TRT_EXPORT const char* trt_module_type_name(const trt_module* module) { return module ? checked(module).type_name().c_str() : nullptr; }
+TRT_EXPORT bool trt_module_is_training(const trt_module* module) { return module && checked(module)->training(); }
+TRT_EXPORT const char* trt_module_type_name(const trt_module* module) { return module ? checked(module)->type_name().c_str() : nullptr; }
 TRT_EXPORT trt_status* trt_module_to_string(const trt_module* module, char** out) {
   return guard("trt_module_to_string", [&] {
     require_out(out, "out");
-    *out = copy_string(checked(module).to_string());
+    *out = copy_string(checked(module)->to_string());
   });
 }
 
@@ -143,76 +143,76 @@ TRT_EXPORT int64_t trt_module_trainable_parameter_count(const trt_module* module
 TRT_EXPORT trt_status* trt_module_parameters(const trt_module* module, trt_tensor_list** out) {
   return guard("trt_module_parameters", [&] {
     require_out(out, "out");
-    capi::give(checked(module).parameters(), out);
+    capi::give(checked(module)->parameters(), out);
   });
 }
 TRT_EXPORT trt_status* trt_module_named_parameters(const trt_module* module, trt_state_dict** out) {
   return guard("trt_module_named_parameters", [&] {
     require_out(out, "out");
-    give(to_dict(checked(module).named_parameters()), out);
+    give(to_dict(checked(module)->named_parameters()), out);
   });
 }
 TRT_EXPORT trt_status* trt_module_named_buffers(const trt_module* module, trt_state_dict** out) {
   return guard("trt_module_named_buffers", [&] {
     require_out(out, "out");
-    give(to_dict(checked(module).named_buffers()), out);
+    give(to_dict(checked(module)->named_buffers()), out);
   });
 }
 TRT_EXPORT trt_status* trt_module_parameter(const trt_module* module, const char* name, trt_tensor** out) {
   return guard("trt_module_parameter", [&] {
     require_out(out, "out");
-    capi::give(checked(module).parameter(name_of(name)), out);
+    capi::give(checked(module)->parameter(name_of(name)), out);
   });
 }
 TRT_EXPORT trt_status* trt_module_buffer(const trt_module* module, const char* name, trt_tensor** out) {
   return guard("trt_module_buffer", [&] {
     require_out(out, "out");
-    capi::give(checked(module).buffer(name_of(name)), out);
+    capi::give(checked(module)->buffer(name_of(name)), out);
   });
 }
 TRT_EXPORT trt_status* trt_module_submodule(trt_module* module, const char* name, trt_module** out) {
   return guard("trt_module_submodule", [&] {
     require_out(out, "out");
-    *out = handle(checked(module).submodule(name_of(name)).detach());
+    *out = handle(checked(module)->submodule(name_of(name)).detach());
   });
 }
-TRT_EXPORT size_t trt_module_child_count(const trt_module* module) { return module ? checked(module).children().size() : 0; }
+TRT_EXPORT size_t trt_module_child_count(const trt_module* module) { return module ? checked(module)->children().size() : 0; }
 TRT_EXPORT trt_module* trt_module_child(const trt_module* module, size_t index) {
-  return index < trt_module_child_count(module) ? handle(checked(module).children()[index].module.get()) : nullptr;
+  return index < trt_module_child_count(module) ? handle(checked(module)->children()[index].module.get()) : nullptr;
 }
 TRT_EXPORT const char* trt_module_child_name(const trt_module* module, size_t index) {
-  return index < trt_module_child_count(module) ? checked(module).children()[index].name.c_str() : nullptr;
+  return index < trt_module_child_count(module) ? checked(module)->children()[index].name.c_str() : nullptr;
 }
 
 TRT_EXPORT trt_status* trt_module_register_parameter(trt_module* module, const char* name, trt_tensor* tensor) {
-  return guard("trt_module_register_parameter", [&] { checked(module).register_parameter(name_of(name), checked(tensor, "tensor")); });
+  return guard("trt_module_register_parameter", [&] { checked(module)->register_parameter(name_of(name), checked(tensor, "tensor")); });
 }
 TRT_EXPORT trt_status* trt_module_register_buffer(trt_module* module, const char* name, const trt_tensor* tensor, bool persistent) {
-  return guard("trt_module_register_buffer", [&] { checked(module).register_buffer(name_of(name), checked(tensor, "tensor"), persistent); });
+  return guard("trt_module_register_buffer", [&] { checked(module)->register_buffer(name_of(name), checked(tensor, "tensor"), persistent); });
 }
 TRT_EXPORT trt_status* trt_module_register_child(trt_module* module, const char* name, trt_module* child) {
-  return guard("trt_module_register_child", [&] { checked(module).register_child(name_of(name), nn::ModulePtr(&checked(child, "child"))); });
+  return guard("trt_module_register_child", [&] { checked(module)->register_child(name_of(name), checked(child, "child")); });
 }
 TRT_EXPORT trt_status* trt_module_set_parameter(trt_module* module, const char* name, trt_tensor* tensor) {
-  return guard("trt_module_set_parameter", [&] { checked(module).set_parameter(name_of(name), checked(tensor, "tensor")); });
+  return guard("trt_module_set_parameter", [&] { checked(module)->set_parameter(name_of(name), checked(tensor, "tensor")); });
 }
 TRT_EXPORT trt_status* trt_module_zero_grad(trt_module* module, bool set_to_none) {
-  return guard("trt_module_zero_grad", [&] { checked(module).zero_grad(set_to_none); });
+  return guard("trt_module_zero_grad", [&] { checked(module)->zero_grad(set_to_none); });
 }
 TRT_EXPORT trt_status* trt_module_set_requires_grad(trt_module* module, bool requires_grad) {
-  return guard("trt_module_set_requires_grad", [&] { checked(module).requires_grad(requires_grad); });
+  return guard("trt_module_set_requires_grad", [&] { checked(module)->requires_grad(requires_grad); });
 }
 TRT_EXPORT trt_status* trt_module_to_dtype(trt_module* module, trt_dtype dtype) {
-  return guard("trt_module_to_dtype", [&] { checked(module).to(to_dtype(dtype)); });
+  return guard("trt_module_to_dtype", [&] { checked(module)->to(to_dtype(dtype)); });
 }
 TRT_EXPORT trt_status* trt_module_reset_parameters(trt_module* module, trt_generator* g) {
-  return guard("trt_module_reset_parameters", [&] { checked(module).reset_all(generator(g)); });
+  return guard("trt_module_reset_parameters", [&] { checked(module)->reset_all(generator(g)); });
 }
 TRT_EXPORT trt_status* trt_module_apply(trt_module* module, trt_module_visit_fn fn, void* user_data, trt_destroy_fn destroy) {
   const HostData data(user_data, destroy);
   return guard("trt_module_apply", [&] {
     if (!fn) throw_null_argument("fn");
-    checked(module).apply([&](nn::Module& m) {
+    checked(module)->apply([&](nn::Module& m) {
       if (trt_status* status = fn(handle(&m), data.get())) throw StatusError(status);
     });
   });
@@ -221,16 +221,16 @@ TRT_EXPORT trt_status* trt_module_apply(trt_module* module, trt_module_visit_fn 
 TRT_EXPORT trt_status* trt_module_state_dict(const trt_module* module, trt_state_dict** out) {
   return guard("trt_module_state_dict", [&] {
     require_out(out, "out");
-    give(checked(module).state_dict(), out);
+    give(checked(module)->state_dict(), out);
   });
 }
 TRT_EXPORT trt_status* trt_module_load_state_dict(trt_module* module, const trt_state_dict* dict, bool strict) {
-  return guard("trt_module_load_state_dict", [&] { checked(module).load_state_dict(checked(dict), strict); });
+  return guard("trt_module_load_state_dict", [&] { checked(module)->load_state_dict(*checked(dict), strict); });
 }
 TRT_EXPORT trt_status* trt_module_compare_state_dict(const trt_module* module, const trt_state_dict* dict, char** out) {
   return guard("trt_module_compare_state_dict", [&] {
     require_out(out, "out");
-    const std::string text = checked(module).compare(checked(dict), true);
+    const std::string text = checked(module)->compare(*checked(dict), true);
     *out = text.empty() ? nullptr : copy_string(text);
   });
 }

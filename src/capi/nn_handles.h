@@ -17,14 +17,17 @@ namespace trt::capi {
 
 inline trt_module* handle(nn::Module* m) { return reinterpret_cast<trt_module*>(m); }
 inline trt_state_dict* handle(StateDict* d) { return reinterpret_cast<trt_state_dict*>(d); }
+inline nn::Module* impl(trt_module* m) { return reinterpret_cast<nn::Module*>(m); }
+inline StateDict* impl(trt_state_dict* d) { return reinterpret_cast<StateDict*>(d); }
 
-inline nn::Module& checked(const trt_module* m, const char* name = "module") {
+// Both with a reference of their own: the host may release its handle in a callback that the call makes.
+inline nn::ModulePtr checked(const trt_module* m, const char* name = "module") {
   if (!m) throw_null_argument(name);
-  return *reinterpret_cast<nn::Module*>(const_cast<trt_module*>(m));
+  return nn::ModulePtr(reinterpret_cast<nn::Module*>(const_cast<trt_module*>(m)));
 }
-inline StateDict& checked(const trt_state_dict* d, const char* name = "dict") {
+inline StateDictPtr checked(const trt_state_dict* d, const char* name = "dict") {
   if (!d) throw_null_argument(name);
-  return *reinterpret_cast<StateDict*>(const_cast<trt_state_dict*>(d));
+  return StateDictPtr(reinterpret_cast<StateDict*>(const_cast<trt_state_dict*>(d)));
 }
 inline Tensor checked(const trt_tensor* t, const char* name) {
   if (!t) throw_null_argument(name);

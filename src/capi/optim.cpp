@@ -12,13 +12,17 @@ using namespace trt::capi;
 
 namespace {
 
-optim::Optimizer& checked_optimizer(const trt_optimizer* o) {
+optim::Optimizer* impl(trt_optimizer* o) { return reinterpret_cast<optim::Optimizer*>(o); }
+optim::Scheduler* impl(trt_scheduler* s) { return reinterpret_cast<optim::Scheduler*>(s); }
+
+// Both with a reference of their own: the host may release its handle in a callback that the call makes.
+optim::OptimizerPtr checked_optimizer(const trt_optimizer* o) {
   if (!o) throw_null_argument("optimizer");
-  return *reinterpret_cast<optim::Optimizer*>(const_cast<trt_optimizer*>(o));
+  return optim::OptimizerPtr(impl(const_cast<trt_optimizer*>(o)));
 }
-optim::Scheduler& checked_scheduler(const trt_scheduler* s, const char* name = "scheduler") {
+optim::SchedulerPtr checked_scheduler(const trt_scheduler* s, const char* name = "scheduler") {
   if (!s) throw_null_argument(name);
-  return *reinterpret_cast<optim::Scheduler*>(const_cast<trt_scheduler*>(s));
+  return optim::SchedulerPtr(impl(const_cast<trt_scheduler*>(s)));
 }
 
 template <typename F>
@@ -34,7 +38,7 @@ template <typename F>
 trt_status* create_scheduler(const char* name, trt_optimizer* optimizer, trt_scheduler** out, const F& f) {
   return guard(name, [&] {
     require_out(out, "out");
-    *out = reinterpret_cast<trt_scheduler*>(static_cast<optim::SchedulerPtr>(f(optim::OptimizerPtr(&checked_optimizer(optimizer)))).detach());
+    *out = reinterpret_cast<trt_scheduler*>(static_cast<optim::SchedulerPtr>(f(checked_optimizer(optimizer))).detach());
   });
 }
 
@@ -81,17 +85,17 @@ TRT_EXPORT trt_status* trt_adamw_create(const trt_tensor* const* params, size_t 
 }
 
 TRT_EXPORT trt_optimizer* trt_optimizer_retain(trt_optimizer* optimizer) {
-  if (optimizer) checked_optimizer(optimizer).retain();
+  if (optimizer) impl(optimizer)->retain();
   return optimizer;
 }
 TRT_EXPORT void trt_optimizer_release(trt_optimizer* optimizer) {
-  if (optimizer) checked_optimizer(optimizer).release();
+  if (optimizer) impl(optimizer)->release();
 }
-TRT_EXPORT const char* trt_optimizer_type_name(const trt_optimizer* optimizer) { return optimizer ? checked_optimizer(optimizer).type_name() : nullptr; }
+TRT_EXPORT const char* trt_optimizer_type_name(const trt_optimizer* optimizer) { return optimizer ? checked_optimizer(optimizer)->type_name() : nullptr; }
 TRT_EXPORT trt_status* trt_optimizer_to_string(const trt_optimizer* optimizer, char** out) {
   return guard("trt_optimizer_to_string", [&] {
     require_out(out, "out");
-    *out = copy_string(checked_optimizer(optimizer).to_string());
+    *out = copy_string(checked_optimizer(optimizer)->to_string());
   });
 }
 TRT_EXPORT trt_status* trt_optimizer_add_group(trt_optimizer* optimizer, const trt_tensor* const* params, size_t count, const char* const* names,
@@ -101,24 +105,24 @@ TRT_EXPORT trt_status* trt_optimizer_add_group(trt_optimizer* optimizer, const t
     const auto value_list = list_argument(values, option_count, "values");
     std::vector<optim::NamedOption> options;
     for (size_t i = 0; i < option_count; ++i) options.push_back({std::string(string(name_list[i], "names[i]")), value_list[i]});
-    checked_optimizer(optimizer).add_group(parameter_list(params, count), options);
+    checked_optimizer(optimizer)->add_group(parameter_list(params, count), options);
   });
 }
-TRT_EXPORT size_t trt_optimizer_group_count(const trt_optimizer* optimizer) { return optimizer ? checked_optimizer(optimizer).group_count() : 0; }
+TRT_EXPORT size_t trt_optimizer_group_count(const trt_optimizer* optimizer) { return optimizer ? checked_optimizer(optimizer)->group_count() : 0; }
 TRT_EXPORT trt_status* trt_optimizer_group_parameters(const trt_optimizer* optimizer, size_t group, trt_tensor_list** out) {
   return guard("trt_optimizer_group_parameters", [&] {
     require_out(out, "out");
-    give(std::vector<Tensor>(checked_optimizer(optimizer).group(group).params), out);
+    give(std::vector<Tensor>(checked_optimizer(optimizer)->group(group).params), out);
   });
 }
 TRT_EXPORT trt_status* trt_optimizer_get_option(const trt_optimizer* optimizer, size_t group, const char* name, double* out) {
   return guard("trt_optimizer_get_option", [&] {
     require_out(out, "out");
-    *out = checked_optimizer(optimizer).option(group, string(name, "name"));
+    *out = checked_optimizer(optimizer)->option(group, string(name, "name"));
   });
 }
 TRT_EXPORT trt_status* trt_optimizer_set_option(trt_optimizer* optimizer, size_t group, const char* name, double value) {
-  return guard("trt_optimizer_set_option", [&] { checked_optimizer(optimizer).set_option(group, string(name, "name"), value); });
+  return guard("trt_optimizer_set_option", [&] { checked_optimizer(optimizer)->set_option(group, string(name, "name"), value); });
 }
 TRT_EXPORT trt_status* trt_optimizer_get_lr(const trt_optimizer* optimizer, size_t group, double* out) {
   return trt_optimizer_get_option(optimizer, group, "lr", out);
@@ -126,24 +130,24 @@ TRT_EXPORT trt_status* trt_optimizer_get_lr(const trt_optimizer* optimizer, size
 TRT_EXPORT trt_status* trt_optimizer_set_lr(trt_optimizer* optimizer, double lr) {
   return guard("trt_optimizer_set_lr", [&] {
     // The first group refuses what the others would.
-    optim::Optimizer& o = checked_optimizer(optimizer);
-    for (size_t g = 0; g < o.group_count(); ++g) o.set_option(g, "lr", lr);
+    const optim::OptimizerPtr o = checked_optimizer(optimizer);
+    for (size_t g = 0; g < o->group_count(); ++g) o->set_option(g, "lr", lr);
   });
 }
 TRT_EXPORT trt_status* trt_optimizer_step(trt_optimizer* optimizer) {
-  return guard("trt_optimizer_step", [&] { checked_optimizer(optimizer).step(); });
+  return guard("trt_optimizer_step", [&] { checked_optimizer(optimizer)->step(); });
 }
 TRT_EXPORT trt_status* trt_optimizer_zero_grad(trt_optimizer* optimizer, bool set_to_none) {
-  return guard("trt_optimizer_zero_grad", [&] { checked_optimizer(optimizer).zero_grad(set_to_none); });
+  return guard("trt_optimizer_zero_grad", [&] { checked_optimizer(optimizer)->zero_grad(set_to_none); });
 }
 TRT_EXPORT trt_status* trt_optimizer_state_dict(const trt_optimizer* optimizer, trt_state_dict** out) {
   return guard("trt_optimizer_state_dict", [&] {
     require_out(out, "out");
-    *out = handle(checked_optimizer(optimizer).state_dict().detach());
+    *out = handle(checked_optimizer(optimizer)->state_dict().detach());
   });
 }
 TRT_EXPORT trt_status* trt_optimizer_load_state_dict(trt_optimizer* optimizer, const trt_state_dict* dict) {
-  return guard("trt_optimizer_load_state_dict", [&] { checked_optimizer(optimizer).load_state_dict(checked(dict)); });
+  return guard("trt_optimizer_load_state_dict", [&] { checked_optimizer(optimizer)->load_state_dict(*checked(dict)); });
 }
 
 TRT_EXPORT trt_status* trt_clip_grad_norm(const trt_tensor* const* params, size_t count, double max_norm, double norm_type, bool error_if_nonfinite,
@@ -158,31 +162,31 @@ TRT_EXPORT trt_status* trt_clip_grad_value(const trt_tensor* const* params, size
 }
 
 TRT_EXPORT trt_scheduler* trt_scheduler_retain(trt_scheduler* scheduler) {
-  if (scheduler) checked_scheduler(scheduler).retain();
+  if (scheduler) impl(scheduler)->retain();
   return scheduler;
 }
 TRT_EXPORT void trt_scheduler_release(trt_scheduler* scheduler) {
-  if (scheduler) checked_scheduler(scheduler).release();
+  if (scheduler) impl(scheduler)->release();
 }
-TRT_EXPORT const char* trt_scheduler_type_name(const trt_scheduler* scheduler) { return scheduler ? checked_scheduler(scheduler).type_name() : nullptr; }
+TRT_EXPORT const char* trt_scheduler_type_name(const trt_scheduler* scheduler) { return scheduler ? checked_scheduler(scheduler)->type_name() : nullptr; }
 TRT_EXPORT trt_status* trt_scheduler_step(trt_scheduler* scheduler) {
-  return guard("trt_scheduler_step", [&] { checked_scheduler(scheduler).step(); });
+  return guard("trt_scheduler_step", [&] { checked_scheduler(scheduler)->step(); });
 }
-TRT_EXPORT int64_t trt_scheduler_last_epoch(const trt_scheduler* scheduler) { return scheduler ? checked_scheduler(scheduler).last_epoch() : 0; }
+TRT_EXPORT int64_t trt_scheduler_last_epoch(const trt_scheduler* scheduler) { return scheduler ? checked_scheduler(scheduler)->last_epoch() : 0; }
 TRT_EXPORT trt_status* trt_scheduler_last_lr(const trt_scheduler* scheduler, size_t group, double* out) {
   return guard("trt_scheduler_last_lr", [&] {
     require_out(out, "out");
-    *out = checked_scheduler(scheduler).last_lr(group);
+    *out = checked_scheduler(scheduler)->last_lr(group);
   });
 }
 TRT_EXPORT trt_status* trt_scheduler_state_dict(const trt_scheduler* scheduler, trt_state_dict** out) {
   return guard("trt_scheduler_state_dict", [&] {
     require_out(out, "out");
-    *out = handle(checked_scheduler(scheduler).state_dict().detach());
+    *out = handle(checked_scheduler(scheduler)->state_dict().detach());
   });
 }
 TRT_EXPORT trt_status* trt_scheduler_load_state_dict(trt_scheduler* scheduler, const trt_state_dict* dict) {
-  return guard("trt_scheduler_load_state_dict", [&] { checked_scheduler(scheduler).load_state_dict(checked(dict)); });
+  return guard("trt_scheduler_load_state_dict", [&] { checked_scheduler(scheduler)->load_state_dict(*checked(dict)); });
 }
 
 TRT_EXPORT trt_status* trt_step_lr_create(trt_optimizer* optimizer, int64_t step_size, double gamma, trt_scheduler** out) {
@@ -240,7 +244,7 @@ TRT_EXPORT trt_status* trt_sequential_lr_create(trt_optimizer* optimizer, trt_sc
                                                 size_t milestone_count, trt_scheduler** out) {
   return create_scheduler("trt_sequential_lr_create", optimizer, out, [&](auto o) {
     std::vector<optim::SchedulerPtr> list;
-    for (trt_scheduler* s : list_argument(schedulers, count, "schedulers")) list.emplace_back(&checked_scheduler(s, "schedulers[i]"));
+    for (trt_scheduler* s : list_argument(schedulers, count, "schedulers")) list.push_back(checked_scheduler(s, "schedulers[i]"));
     return optim::sequential_lr(o, std::move(list), int_list(milestones, milestone_count, "milestones"));
   });
 }

@@ -135,6 +135,9 @@ TRT_EXPORT trt_status* trt_tensor_copy_to_host(const trt_tensor* tensor, void* d
     const DType type = to_dtype(dtype);
     Tensor host = Tensor::adopt(TensorImpl::create_contiguous(StorageImpl::wrap(data, static_cast<size_t>(count) * element_size(type), kCPU, nullptr, nullptr), type, t.sizes()));
     copy_tensor(host, t);
+    // The host may read its memory as bool, so that only 0 and 1 may be there.
+    if (type == DType::Bool)
+      for (uint8_t* p = static_cast<uint8_t*>(data); p != static_cast<uint8_t*>(data) + count; ++p) *p = *p != 0;
   });
 }
 

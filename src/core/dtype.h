@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "core/bool.h"
 #include "core/half.h"
 
 namespace trt {
@@ -64,7 +65,7 @@ inline void append(std::string& s, DType t) { s.append(dtype_name(t)); }
 
 template <typename T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) return DType::Bool;
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, Bool>) return DType::Bool;
   else if constexpr (std::is_same_v<T, uint8_t>) return DType::UInt8;
   else if constexpr (std::is_same_v<T, int8_t>) return DType::Int8;
   else if constexpr (std::is_same_v<T, int16_t>) return DType::Int16;
@@ -77,7 +78,7 @@ constexpr DType dtype_of() {
   else static_assert(sizeof(T) == 0, "no dtype for this type");
 }
 
-// Calls f.template operator()<T>() with the C++ type of `t`: dispatch_dtype(t, "op", [&]<typename T>() { ... }).
+// Calls f.template operator()<T>() with the C++ type of `t`, which is Bool for bool: dispatch_dtype(t, "op", [&]<typename T>() { ... }).
 template <typename F>
 decltype(auto) dispatch_dtype(DType t, const char* op, F&& f) {
   switch (t) {
@@ -90,7 +91,7 @@ decltype(auto) dispatch_dtype(DType t, const char* op, F&& f) {
     case DType::BFloat16: return f.template operator()<BFloat16>();
     case DType::Float32: return f.template operator()<float>();
     case DType::Float64: return f.template operator()<double>();
-    case DType::Bool: return f.template operator()<bool>();
+    case DType::Bool: return f.template operator()<Bool>();
     default: throw_error(Code::kNotSupported, str_cat(op, ": not supported for dtype ", t));
   }
 }
@@ -115,8 +116,9 @@ decltype(auto) dispatch_floating(DType t, const char* op, F&& f) {
   }
 }
 
-// The type in which a kernel accumulates and computes: float for the 16-bit types, T itself otherwise.
+// The type in which a kernel accumulates and computes: float for the 16-bit types, bool for Bool, T itself otherwise.
 template <typename T>
-using opmath_t = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+using opmath_t =
+    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, std::conditional_t<std::is_same_v<T, Bool>, bool, T>>;
 
 }  // namespace trt

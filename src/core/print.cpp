@@ -26,7 +26,7 @@ Element read_element(DType dtype, const char* p) {
     const T v = *reinterpret_cast<const T*>(p);
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return {true, static_cast<float>(v), 0};
     else if constexpr (std::is_floating_point_v<T>) return {true, v, 0};
-    else return {false, 0, static_cast<int64_t>(v)};
+    else return {false, 0, static_cast<int64_t>(static_cast<opmath_t<T>>(v))};
   });
 }
 

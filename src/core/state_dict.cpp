@@ -1,5 +1,7 @@
 #include "core/state_dict.h"
 
+#include "base/utf8.h"
+
 namespace trt {
 
 const Tensor* StateDict::find(const std::string& name) const {
@@ -15,9 +17,11 @@ const Tensor& StateDict::at(const std::string& name) const {
 
 void StateDict::set(const std::string& name, Tensor tensor) {
   TRT_CHECK(!name.empty(), "state dict: a name must not be empty");
+  check_utf8(name, "state dict: the name");
   TRT_CHECK(tensor.defined(), "state dict: the tensor of '", name, "' is undefined");
   if (const auto at = index_.find(name); at != index_.end()) {
-    entries_[at->second].tensor = std::move(tensor);
+    // The old tensor is freed by the caller, when the dict is whole again: its memory may be the host's.
+    std::swap(entries_[at->second].tensor, tensor);
     return;
   }
   entries_.push_back({name, std::move(tensor)});
@@ -33,6 +37,7 @@ bool StateDict::remove(const std::string& name) {
   const auto at = index_.find(name);
   if (at == index_.end()) return false;
   const size_t place = at->second;
+  const Tensor removed = std::move(entries_[place].tensor);  // freed last
   index_.erase(at);
   entries_.erase(entries_.begin() + static_cast<ptrdiff_t>(place));
   for (auto& [key, i] : index_)

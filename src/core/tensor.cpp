@@ -72,6 +72,11 @@ std::string describe(const Tensor& t) {
   return s;
 }
 
+void throw_inference_changed(const Tensor& t, std::string_view op) {
+  throw_error(Code::kFailedPrecondition,
+              str_cat(op, ": a tensor made in inference mode (", t, ") is changed in place outside of inference mode; clone it to get a normal one"));
+}
+
 std::string describe(TensorList list) {
   std::string s = "(";
   for (size_t i = 0; i < list.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/modes.h"
 #include "core/scalar.h"
 #include "core/tensor_impl.h"
 
@@ -86,6 +87,16 @@ Tensor wrapped_scalar_tensor(const Scalar& value);
 Tensor scalar_tensor_of(const Scalar& value, DType dtype);
 // Throws unless every element that the geometry reaches lies inside [0, storage_elements).
 void check_in_storage(IntArrayRef sizes, IntArrayRef strides, int64_t offset, int64_t storage_elements, const char* op);
+
+// Made in inference mode, or a view of such a tensor: nothing is recorded for it, ever.
+inline bool is_inference(const Tensor& t) { return !t.impl()->keys().has(Key::Autograd); }
+// Whether `t` may be changed in place here: an inference tensor only in inference mode.
+inline bool may_change(const Tensor& t) { return !is_inference(t) || thread_state.inference; }
+[[noreturn]] TRT_NOINLINE void throw_inference_changed(const Tensor& t, std::string_view op);
+// Throws kFailedPrecondition naming `op` unless may_change(t). Operators' wrappers do this for every argument that is written.
+inline void check_may_change(const Tensor& t, std::string_view op) {
+  if (TRT_UNLIKELY(!may_change(t))) throw_inference_changed(t, op);
+}
 
 inline bool requires_grad_quick(const Tensor& t) {
   if (!t.defined()) return false;

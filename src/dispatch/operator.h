@@ -104,6 +104,16 @@ TRT_INLINE R dispatch_call(const OperatorEntry& entry, KeySet keys, A... args) {
   return entry.kernel<R(Call, A...)>(k)(Call{keys, &entry}, args...);
 }
 
+// For operators that make views: in inference mode the Autograd kernel of a normal tensor runs, too. It records nothing there, but the view
+// remembers its base.
+template <typename R, typename... A>
+TRT_INLINE R dispatch_view_call(const OperatorEntry& entry, KeySet keys, A... args) {
+  if (TRT_LIKELY(!thread_state.inference)) return dispatch_call<R, A...>(entry, keys, args...);
+  const KeySet excluded = thread_state.exclude - KeySet(Key::Autograd);
+  keys = ((keys | thread_state.include) - excluded) & KeySet(entry.mask.load(std::memory_order_relaxed));
+  return entry.kernel<R(Call, A...)>(keys.highest())(Call{keys, &entry}, args...);
+}
+
 // `call` is already below the caller's key.
 template <typename R, typename... A>
 TRT_INLINE R redispatch_call(Call call, A... args) {

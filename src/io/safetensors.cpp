@@ -54,10 +54,15 @@ int64_t SafetensorsFile::find(std::string_view name) const {
   return at == by_name_.end() ? -1 : static_cast<int64_t>(at->second);
 }
 
-const MappedFile& SafetensorsFile::mapping() const {
+Tensor SafetensorsFile::mapped(size_t index, uint64_t offset) const {
+  const SafetensorsEntry& e = entries_[index];
   std::lock_guard lock(mutex_);
   if (!mapping_) mapping_ = MappedFile::map(*file_);
-  return *mapping_;
+  storages_.resize(entries_.size());
+  if (storages_[index]) return Tensor::adopt(TensorImpl::create_contiguous(storages_[index], e.dtype, e.sizes));
+  Tensor t = mapping_->tensor(offset, e.sizes, e.dtype);
+  storages_[index] = t.impl()->storage();
+  return t;
 }
 
 Tensor SafetensorsFile::tensor(size_t index, Mode mode) const {
@@ -69,7 +74,7 @@ Tensor SafetensorsFile::tensor(size_t index, Mode mode) const {
   const uint64_t offset = data_begin_ + e.begin;
   Tensor t;
   if (mode == Mode::kMap && offset % element_size(e.dtype) == 0) {
-    t = mapping().tensor(offset, e.sizes, e.dtype);
+    t = mapped(index, offset);
   } else {
     t = empty_tensor(e.sizes, e.dtype);
     char* const out = static_cast<char*>(t.data());
@@ -130,7 +135,9 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors, cons
   file.write(&header_bytes, sizeof header_bytes);
   file.write(text.data(), text.size());
   for (const size_t i : order) {
-    const Tensor t = contiguous_tensor(tensors[i].second);
+    // A bool is 0 or 1 in the file, whatever byte stands for true in memory.
+    const Tensor& given = tensors[i].second;
+    const Tensor t = contiguous_tensor(given, given.dtype() == DType::Bool ? DType::UInt8 : given.dtype());
     file.write(t.data(), static_cast<size_t>(t.numel()) * t.itemsize());
   }
   file.commit();

@@ -54,7 +54,7 @@ class SafetensorsFile final : public RefCounted<SafetensorsFile> {
 
  private:
   explicit SafetensorsFile(intrusive_ptr<InputFile> file) : file_(std::move(file)) {}
-  const MappedFile& mapping() const;
+  Tensor mapped(size_t index, uint64_t offset) const;
 
   intrusive_ptr<InputFile> file_;
   uint64_t data_begin_ = 0;
@@ -63,6 +63,9 @@ class SafetensorsFile final : public RefCounted<SafetensorsFile> {
   Metadata metadata_;
   mutable std::mutex mutex_;
   mutable intrusive_ptr<MappedFile> mapping_;
+  // By entry: the storages of the mapping that were given out, so that all tensors of one entry share a version counter. An entry has a storage
+  // of its own, since a change of one tensor is none of the others.
+  mutable std::vector<intrusive_ptr<StorageImpl>> storages_;
 };
 
 // Replaces `path` atomically (AtomicFile). CPU tensors of any strides; history is not saved. Tensors and metadata keep their order in the

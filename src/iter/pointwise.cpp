@@ -443,6 +443,7 @@ void check_output(const Tensor& out, IntArrayRef sizes, DType dtype, Device devi
   // As PyTorch: an out tensor of another shape gets fresh memory, unless others see its memory or it is the host's.
   TRT_CHECK(!out.impl()->storage()->is_host_memory() && !(out.impl()->autograd() && out.impl()->autograd()->is_view), op, ": out tensor of shape ",
             out.sizes(), " cannot be resized to ", sizes, ": it is a view or the host's memory");
+  TRT_CHECK(!requires_grad_quick(out), op, ": out tensor of shape ", out.sizes(), " cannot be resized to ", sizes, ": it requires gradients");
 }
 
 void replace_output(Tensor& out, const Tensor& fresh) {

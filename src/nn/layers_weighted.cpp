@@ -36,7 +36,11 @@ class Sequential final : public Module {
   }
   Tensor forward(const Tensor& input) override {
     Tensor x = input;
-    for (const Child& child : children()) x = child.module->forward(x);
+    // A child may be the host's and add children meanwhile.
+    for (size_t i = 0; i < children().size(); ++i) {
+      const ModulePtr child = children()[i].module;
+      x = child->forward(x);
+    }
     return x;
   }
 };

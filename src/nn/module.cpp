@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "autograd/meta.h"
+#include "base/utf8.h"
 #include "gen/all_ops.h"
 
 namespace trt::nn {
@@ -26,14 +27,21 @@ template <typename F>
 void walk_children_first(Module& m, Visited& visited, const F& f, int depth = 0) {
   TRT_CHECK(depth < kMaxModuleDepth, "module: nested deeper than ", kMaxModuleDepth);
   if (!visited.insert(&m).second) return;
-  for (const auto& child : m.children()) walk_children_first(*child.module, visited, f, depth + 1);
+  // f may be the host's and add children meanwhile.
+  for (size_t i = 0; i < m.children().size(); ++i) {
+    const ModulePtr child = m.children()[i].module;
+    walk_children_first(*child, visited, f, depth + 1);
+  }
   f(m);
 }
 
-// "a.b.weight" as the path of a module and a name in it.
-std::pair<std::string, std::string> split_path(const std::string& path) {
+// The module and the name in it that "a.b.weight" stands for; throws kNotFound.
+std::pair<ModulePtr, std::string> place_of(const Module& root, const std::string& path) {
+  Module& m = const_cast<Module&>(root);
   const size_t dot = path.rfind('.');
-  return dot == std::string::npos ? std::pair{std::string(), path} : std::pair{path.substr(0, dot), path.substr(dot + 1)};
+  if (dot == std::string::npos) return {ModulePtr(&m), path};
+  TRT_CHECK_CODE(dot > 0, Code::kNotFound, "module: ", m.type_name(), " has no '", path, "'");
+  return {m.submodule(path.substr(0, dot)), path.substr(dot + 1)};
 }
 
 void check_parameter(const std::string& name, const Tensor& t) {
@@ -70,6 +78,7 @@ void append_names(std::string& text, const char* title, const std::vector<std::s
 
 Module::Module(std::string type_name) : type_name_(std::move(type_name)) {
   TRT_CHECK(!type_name_.empty(), "module: the type name must not be empty");
+  check_utf8(type_name_, "module: the type name");
 }
 
 // Takes the tree below apart without recursion: a host may have nested modules deeper than the stack reaches.
@@ -89,6 +98,7 @@ Module::~Module() {
 }
 
 void Module::check_new_name(const std::string& name, const char* what) const {
+  check_utf8(name, "module: the name");
   TRT_CHECK(!name.empty() && name.find('.') == std::string::npos, "module: the name '", name, "' of a ", what,
             " must not be empty and must not contain a dot");
   const auto same = [&](const auto& e) { return e.name == name; };
@@ -127,7 +137,9 @@ void Module::register_child(const std::string& name, ModulePtr child) {
 
 ModulePtr Module::submodule(const std::string& path) {
   Module* at = this;
-  for (size_t begin = 0; begin < path.size();) {
+  if (path.empty()) return ModulePtr(at);
+  // A part between dots may be empty, and then finds nothing.
+  for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('.', begin), path.size());
     const std::string_view name(path.data() + begin, end - begin);
     const auto found = std::find_if(at->children_.begin(), at->children_.end(), [&](const Child& c) { return c.name == name; });
@@ -139,24 +151,21 @@ ModulePtr Module::submodule(const std::string& path) {
 }
 
 Tensor Module::parameter(const std::string& path) const {
-  const auto [owner, name] = split_path(path);
-  const ModulePtr m = const_cast<Module*>(this)->submodule(owner);
+  const auto [m, name] = place_of(*this, path);
   for (const auto& p : m->parameters_)
     if (p.name == name && p.tensor.defined()) return p.tensor;
   throw_error(Code::kNotFound, str_cat("module: ", type_name_, " has no parameter '", path, "'"));
 }
 
 Tensor Module::buffer(const std::string& path) const {
-  const auto [owner, name] = split_path(path);
-  const ModulePtr m = const_cast<Module*>(this)->submodule(owner);
+  const auto [m, name] = place_of(*this, path);
   for (const auto& b : m->buffers_)
     if (b.name == name && b.tensor.defined()) return b.tensor;
   throw_error(Code::kNotFound, str_cat("module: ", type_name_, " has no buffer '", path, "'"));
 }
 
 void Module::set_parameter(const std::string& path, const Tensor& tensor) {
-  const auto [owner, name] = split_path(path);
-  const ModulePtr m = submodule(owner);
+  const auto [m, name] = place_of(*this, path);
   for (auto& p : m->parameters_) {
     if (p.name != name || !p.tensor.defined()) continue;
     check_parameter(path, tensor);

@@ -18,6 +18,7 @@ std::vector<Tensor> gradients(TensorList params, const char* op) {
     Tensor g = autograd::grad_of(p);
     if (!g.defined()) continue;
     TRT_CHECK_CODE(g.device().is_cpu(), Code::kNotSupported, op, ": gradients on ", g.device(), " are not supported");
+    check_may_change(g, op);
     grads.push_back(std::move(g));
   }
   return grads;

@@ -123,6 +123,7 @@ std::vector<Optimizer::Item> Optimizer::prepare(ParameterGroup& g) {
     if (!grad.defined()) continue;
     TRT_CHECK(grad.sizes() == p.sizes() && grad.dtype() == p.dtype() && grad.device() == p.device(), type_name(), ": the gradient ", grad,
               " does not fit its parameter ", p);
+    check_may_change(p, type_name());
     const DType dtype = compute_dtype(p.dtype());
     Item& item = items.emplace_back();
     item.target = p;
@@ -172,11 +173,17 @@ void Optimizer::step() {
 }
 
 void Optimizer::zero_grad(bool set_to_none) {
+  std::vector<Tensor> dropped;  // freed last: their memory may be the host's
+  // Nothing is zeroed unless all can be.
+  for (const auto& g : groups_)
+    for (const Tensor& p : g.params)
+      if (const Tensor grad = autograd::grad_of(p); grad.defined() && !set_to_none) check_may_change(grad, "zero_grad");
   for (auto& g : groups_)
     for (const Tensor& p : g.params) {
       Tensor grad = autograd::grad_of(p);
       if (!grad.defined()) continue;
       if (set_to_none) {
+        dropped.push_back(grad);
         autograd::set_grad(p, Tensor());
         continue;
       }

@@ -56,7 +56,8 @@ void Scheduler::move_to(int64_t epoch, bool initial, bool from_start) {
   };
   std::vector<Values> values;
   try {
-    for (size_t g = 0; g < optimizer_->group_count(); ++g) {
+    // A callback may add groups: they begin with the next step.
+    for (size_t g = 0, groups = optimizer_->group_count(); g < groups; ++g) {
       const double lr = optimizer_->lr(g);
       const double next = from_start ? closed_form(g, lr) : next_lr(g, lr, initial);
       TRT_CHECK(std::isfinite(next), type_name(), ": the learning rate at step ", epoch, " would be ", next);

@@ -49,7 +49,11 @@ class Scheduler : public RefCounted<Scheduler> {
   void move_to(int64_t epoch, bool initial, bool from_start);
   // Takes a step back, without touching the optimizer.
   virtual void undo() { --last_epoch_; }
-  double base_lr(size_t group) const { return base_lrs_[group]; }
+  // A callback may have loaded a state of fewer groups.
+  double base_lr(size_t group) const {
+    TRT_CHECK_CODE(group < base_lrs_.size(), Code::kFailedPrecondition, type_name(), ": group ", group, " has no base learning rate");
+    return base_lrs_[group];
+  }
   // Base values for groups that were added to the optimizer since.
   void add_base_lrs();
 

@@ -557,6 +557,11 @@ static void test_bad_options(void** state) {
   fails(trt_data_loader_next(l, &list, NULL), TRT_INVALID_ARGUMENT, "has_batch");
   fails(trt_data_loader_reset(NULL), TRT_INVALID_ARGUMENT, "loader");
   fails(trt_data_loader_set_epoch(l, -1), TRT_INVALID_ARGUMENT, "epoch");
+  /* The last epoch that can be counted has no successor. */
+  ok(trt_data_loader_set_epoch(l, INT64_MAX));
+  fails(trt_data_loader_reset(l), TRT_OUT_OF_RANGE, "9223372036854775807");
+  assert_true(trt_data_loader_epoch(l) == INT64_MAX);
+  ok(trt_data_loader_set_epoch(l, 0));
   trt_data_loader_release(l);
   trt_data_loader_release(NULL);
   trt_dataset_release(NULL);

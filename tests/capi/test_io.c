@@ -16,7 +16,9 @@
 
 #include "expect.h"
 
+#include "tensorrt/autograd.h"
 #include "tensorrt/io.h"
+#include "tensorrt/ops.h"
 
 static char dir[256];
 
@@ -297,6 +299,60 @@ static void test_foreign_files(void** state) {
   trt_safetensors_release(f);
 }
 
+/* Tensors on one part of a mapping share a version counter: what one's history saved notices a change of the other. Other names do not. */
+static void test_mapped_twice(void** state) {
+  (void)state;
+  const char* path = in_dir("twice.safetensors");
+  trt_tensor* t = floats(2, 4);
+  const char* names[] = {"a", "b"};
+  const trt_tensor* both[] = {t, t};
+  ok(trt_safetensors_save(path, names, both, 2, NULL, NULL, 0));
+  trt_tensor_release(t);
+  trt_safetensors* f;
+  ok(trt_safetensors_open(path, &f));
+  trt_tensor *first, *second, *other, *w, *y, *z, *sum;
+  trt_tensor_list* list;
+  ok(trt_safetensors_tensor(f, "a", TRT_LOAD_MAP, &first));
+  ok(trt_safetensors_tensor(f, "b", TRT_LOAD_MAP, &other));
+  ok(trt_safetensors_tensors(f, TRT_LOAD_MAP, &list));
+  ok(trt_tensor_list_get(list, 0, &second));
+  trt_tensor_list_release(list);
+  trt_safetensors_release(f);
+  assert_true(trt_tensor_shares_storage(first, second));
+  assert_false(trt_tensor_shares_storage(first, other));
+  ok(trt_ones_like(first, TRT_DTYPE_NONE, NULL, &w));
+  ok(trt_tensor_set_requires_grad(w, true));
+  ok(trt_mul(w, first, &y));
+  ok(trt_mul(w, other, &z));
+  ok(trt_zero_(second));
+  assert_true(((float*)trt_tensor_data(first))[5] == 0);
+  ok(trt_sum(y, NULL, 0, false, TRT_DTYPE_NONE, &sum));
+  fails(trt_tensor_backward(sum), TRT_FAILED_PRECONDITION, "in-place");
+  trt_tensor_release(sum);
+  ok(trt_sum(z, NULL, 0, false, TRT_DTYPE_NONE, &sum));
+  ok(trt_tensor_backward(sum));
+  trt_tensor* all[] = {first, second, other, w, y, z, sum};
+  for (size_t i = 0; i < 7; ++i) trt_tensor_release(all[i]);
+}
+
+/* Whatever byte stands for true in memory, 1 does in the file. */
+static void test_bools_are_saved_as_one(void** state) {
+  (void)state;
+  static unsigned char bytes[4] = {0, 2, 255, 1};
+  const int64_t n = 4;
+  const char *path = in_dir("bools.safetensors"), *name = "b";
+  trt_tensor *t, *loaded;
+  ok(trt_tensor_from_blob(bytes, &n, NULL, 1, TRT_BOOL, (trt_device){TRT_CPU, 0}, NULL, NULL, &t));
+  ok(trt_safetensors_save(path, &name, (const trt_tensor* const*)&t, 1, NULL, NULL, 0));
+  trt_safetensors* f;
+  ok(trt_safetensors_open(path, &f));
+  ok(trt_safetensors_tensor(f, name, TRT_LOAD_COPY, &loaded));
+  assert_memory_equal(trt_tensor_data(loaded), "\0\1\1\1", 4);
+  trt_safetensors_release(f);
+  trt_tensor_release(loaded);
+  trt_tensor_release(t);
+}
+
 static void test_save_arguments(void** state) {
   (void)state;
   trt_tensor* t = floats(2, 2);
@@ -563,6 +619,8 @@ int main(void) {
       cmocka_unit_test(test_mapping_is_private_and_stays),
       cmocka_unit_test(test_invalid_headers),
       cmocka_unit_test(test_foreign_files),
+      cmocka_unit_test(test_mapped_twice),
+      cmocka_unit_test(test_bools_are_saved_as_one),
       cmocka_unit_test(test_save_arguments),
       cmocka_unit_test(test_failed_save_leaves_the_old_file),
       cmocka_unit_test(test_save_through_a_link_keeps_link_and_mode),

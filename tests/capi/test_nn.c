@@ -117,6 +117,23 @@ static void test_tree(void** state) {
   assert_string_equal(trt_module_type_name(pool), "MaxPool2d");
   fails(trt_module_submodule(m, "3.x", &pool), TRT_NOT_FOUND, "3.x");
   fails(trt_module_parameter(m, "0.bias", &p), TRT_NOT_FOUND, "0.bias");
+  /* A part of a path that is empty is nobody's name; "" alone is the module itself. */
+  const char* no_module[] = {".", "0.", ".0", "..", "3..0", "3.0.", ".3.0"};
+  for (size_t i = 0; i < 7; ++i) {
+    trt_module* found = NULL;
+    fails(trt_module_submodule(m, no_module[i], &found), TRT_NOT_FOUND, no_module[i]);
+    assert_null(found);
+  }
+  const char* no_tensor[] = {"", ".", "0", "0.", ".weight", "..weight", "0..weight", ".0.weight", "0.weight."};
+  ok(trt_module_parameter(m, "0.weight", &p));
+  for (size_t i = 0; i < 9; ++i) {
+    trt_tensor* found = NULL;
+    fails(trt_module_parameter(m, no_tensor[i], &found), TRT_NOT_FOUND, "Sequential has no");
+    fails(trt_module_buffer(m, no_tensor[i], &found), TRT_NOT_FOUND, "Sequential has no");
+    fails(trt_module_set_parameter(m, no_tensor[i], p), TRT_NOT_FOUND, "Sequential has no");
+    assert_null(found);
+  }
+  trt_tensor_release(p);
   ok(trt_module_buffer(m, "1.running_var", &p));
   assert_int_equal(trt_tensor_numel(p), 4);
   trt_tensor_release(p);
@@ -312,6 +329,43 @@ static trt_status* custom_forward(trt_module* self, const trt_tensor* input, trt
 }
 
 static void custom_destroy(void* user_data) { ++((struct custom*)user_data)->destroyed; }
+
+/* Names end up in JSON and in messages, both of which are UTF-8. */
+static void test_names_are_utf8(void** state) {
+  (void)state;
+  /* A lone byte, one cut off, a longer form than needed, a surrogate, above U+10FFFF. */
+  const char* bad[] = {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"};
+  const int64_t n = 3;
+  trt_tensor* t = filled(&n, 1, 1);
+  trt_state_dict* d;
+  trt_module *m, *child, *none = NULL;
+  ok(trt_state_dict_create(&d));
+  ok(trt_identity_create(&child));
+  struct custom c = {0, 0, false, false};
+  ok(trt_custom_module_create("Gr\xc3\xb6\xc3\x9f" "e\xf0\x9f\x98\x80", custom_forward, &c, NULL, &m));
+  for (size_t i = 0; i < 5; ++i) {
+    fails(trt_state_dict_set(d, bad[i], t), TRT_INVALID_ARGUMENT, "UTF-8");
+    fails(trt_custom_module_create(bad[i], custom_forward, &c, NULL, &none), TRT_INVALID_ARGUMENT, "UTF-8");
+    fails(trt_module_register_parameter(m, bad[i], t), TRT_INVALID_ARGUMENT, "UTF-8");
+    fails(trt_module_register_buffer(m, bad[i], t, true), TRT_INVALID_ARGUMENT, "UTF-8");
+    fails(trt_module_register_child(m, bad[i], child), TRT_INVALID_ARGUMENT, "UTF-8");
+    /* What is not found is named in the message, with U+FFFD for what is no character. */
+    trt_tensor* found = NULL;
+    fails(trt_module_parameter(m, bad[i], &found), TRT_NOT_FOUND, "\xef\xbf\xbd");
+    fails(trt_state_dict_get(d, bad[i], &found), TRT_NOT_FOUND, "\xef\xbf\xbd'");
+  }
+  assert_null(none);
+  assert_int_equal(trt_state_dict_size(d), 0);
+  ok(trt_state_dict_set(d, "\xe2\x82\xac", t));
+  ok(trt_module_register_parameter(m, "\xe2\x82\xac", t));
+  trt_tensor* found;
+  ok(trt_module_parameter(m, "\xe2\x82\xac", &found));
+  trt_tensor_release(found);
+  trt_state_dict_release(d);
+  trt_module_release(child);
+  trt_module_release(m);
+  trt_tensor_release(t);
+}
 
 static void test_custom(void** state) {
   (void)state;
@@ -570,7 +624,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tree),  cmocka_unit_test(test_modes), cmocka_unit_test(test_state_dict),     cmocka_unit_test(test_custom),
       cmocka_unit_test(test_apply), cmocka_unit_test(test_depth), cmocka_unit_test(test_initial_values), cmocka_unit_test(test_options),
-      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_threads), cmocka_unit_test(test_names_are_utf8),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

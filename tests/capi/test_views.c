@@ -460,6 +460,32 @@ static void test_memory_of_the_host(void** state) {
   trt_tensor_release(x);
 }
 
+/* The memory of a bool tensor may hold any byte; what comes out of it is 0 or 1. */
+static void test_bool_bytes(void** state) {
+  (void)state;
+  static unsigned char bytes[3] = {0, 1, 200};
+  const int64_t n = 3;
+  trt_tensor *t, *last;
+  ok(trt_tensor_from_blob(bytes, &n, NULL, 1, TRT_BOOL, (trt_device){TRT_CPU, 0}, NULL, NULL, &t));
+  unsigned char got[3];
+  ok(trt_tensor_copy_to_host(t, got, TRT_BOOL, 3));
+  assert_memory_equal(got, "\0\1\1", 3);
+  ok(trt_select(t, 0, 2, &last));
+  int64_t i;
+  double d;
+  trt_scalar s;
+  ok(trt_tensor_item_int(last, &i));
+  ok(trt_tensor_item_double(last, &d));
+  ok(trt_tensor_item(last, &s));
+  assert_true(i == 1 && d == 1 && s.kind == TRT_SCALAR_BOOL && s.value.i == 1);
+  char* text;
+  ok(trt_tensor_to_string(t, &text));
+  assert_string_equal(text, "tensor([False,  True,  True])");
+  trt_string_release(text);
+  trt_tensor_release(last);
+  trt_tensor_release(t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_view_and_reshape),   cmocka_unit_test(test_empty_and_scalars),
@@ -467,6 +493,7 @@ int main(void) {
       cmocka_unit_test(test_parts),              cmocka_unit_test(test_lists),
       cmocka_unit_test(test_writing_through_views), cmocka_unit_test(test_copies),
       cmocka_unit_test(test_memory_of_the_host),
+      cmocka_unit_test(test_bool_bytes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

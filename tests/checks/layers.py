@@ -17,7 +17,7 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # What kernels/ may see of core.
-ELEMENT_HEADERS = {"core/dtype.h", "core/half.h", "core/philox.h", "core/device.h", "core/scalar.h"}
+ELEMENT_HEADERS = {"core/bool.h", "core/dtype.h", "core/half.h", "core/philox.h", "core/device.h", "core/scalar.h"}
 SUFFIXES = (".h", ".hpp", ".c", ".cc", ".cpp", ".inc")
 
 

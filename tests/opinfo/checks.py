@@ -386,6 +386,34 @@ def _lower_reason(actual, expected, dtype, mixed, size):
     return None
 
 
+def any_bytes(a):
+    """A bool tensor in whose memory other bytes than 1 stand for true."""
+    t = build(a)
+    data = trt.library()._dll.trt_tensor_data
+    data.argtypes, data.restype = [ctypes.c_void_p], ctypes.c_void_p
+    ctypes.memmove(data(t.handle), bytes((2, 255, 1, 128, 4, 3)[i % 6] if v else 0 for i, v in enumerate(a.data)), len(a.data))
+    return t
+
+
+def check_bool_bytes(ctx):
+    """Every byte but 0 is true: also of tensors that are bool only here."""
+    sample = ctx.sample
+    if not any(a.dtype == "bool" for _, a in sample.arrays()):
+        sample = sample.replaced({p: Array("bool", a.shape, [bool(x) for x in a.data]) for p, a in float_paths(ctx)})
+    found = [(p, a) for p, a in sample.arrays() if a.dtype == "bool" and any(a.data)]
+    if not found:
+        return
+    try:
+        expected = [S.to_array(x) if isinstance(x, trt.Tensor) else x for x in flatten(ctx.call(sample=sample))]
+    except trt.Error:
+        return  # not for bool
+    try:
+        reason = compare_all(ctx, ctx.call(sample=sample, given={p: any_bytes(a) for p, a in found}), expected, 0, 0)
+    except trt.Error as e:
+        reason = describe(e)
+    yield "bool bytes", reason
+
+
 def check_kinds(ctx):
     """Which dtypes the operator takes: no failure, only for the table of coverage."""
     arrays = ctx.sample.arrays()
@@ -403,4 +431,5 @@ def check_kinds(ctx):
 
 
 CHECKS = {"meta": check_meta, "layouts": check_layouts, "out": check_out, "in place": check_inplace, "gradient": check_gradient, "second gradient": check_second,
-          "gradient layouts": check_gradient_layouts, "dtypes": check_dtypes, "threads": check_threads, "kinds": check_kinds}
+          "gradient layouts": check_gradient_layouts, "dtypes": check_dtypes, "threads": check_threads,
+          "bool bytes": check_bool_bytes, "kinds": check_kinds}

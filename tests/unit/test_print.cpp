@@ -108,6 +108,14 @@ void test_empty_and_meta(void**) {
   prints(trt::empty_tensor({}, DType::Float32, meta), "tensor(..., device='meta', size=())");
 }
 
+// Fresh or foreign memory may hold any byte.
+void test_bool_bytes(void**) {
+  trt::Tensor t = trt::empty_tensor({4}, DType::Bool);
+  const uint8_t bytes[] = {0, 1, 2, 255};
+  std::memcpy(t.data(), bytes, sizeof bytes);
+  prints(t, "tensor([False,  True,  True,  True])");
+}
+
 void test_suffixes(void**) {
   prints(vec<float>({1}), "tensor([1.], requires_grad=True)", "requires_grad=True");
   prints(vec<double>({1}), "tensor([1.], dtype=torch.float64, grad_fn=<AddBackward0>)", "grad_fn=<AddBackward0>");
@@ -126,6 +134,7 @@ int main() {
       cmocka_unit_test(test_numbers),
       cmocka_unit_test(test_shapes),
       cmocka_unit_test(test_empty_and_meta),
+      cmocka_unit_test(test_bool_bytes),
       cmocka_unit_test(test_suffixes),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -69,19 +69,22 @@ class _Plan:
 def _node(plan):
     op, s = plan.op, plan.op.schema
     name = node_name(op)
-    members, release = [], []
+    members, release, visit = [], [], []
     args = {a.name: a for a in s.args}
     for n in sorted(plan.saved):
         a = args.get(n)
         if a is None:
             members.append(f"  SavedTensor {n}_;\n")
             release.append(f"{n}_.release();")
+            visit.append(f"{n}_.visit(f);")
         elif a.type.is_tensor:
             members.append(f"  SavedTensor {n}_;\n")
             release.append(f"{n}_.release();")
+            visit.append(f"{n}_.visit(f);")
         elif a.type.is_tensor_list:
             members.append(f"  std::vector<SavedTensor> {n}_;\n")
             release.append(f"for (auto& t : {n}_) t.release();")
+            visit.append(f"for (const auto& t : {n}_) t.visit(f);")
         elif a.type.kind == "Generator":
             raise SystemExit(f"{s.full_name}: a generator cannot be saved")
         else:
@@ -136,7 +139,9 @@ def _node(plan):
     return (f"struct {name} final : Node {{\n{''.join(members)}"
             f'  const char* name() const override {{ return "{name}"; }}\n'
             f"  void apply([[maybe_unused]] const GradVec& grads, GradVec& out) override {{\n{''.join(body)}  }}\n"
-            f"  void release_saved() override {{ {' '.join(release)} }}\n}};\n")
+            + (f"  void release_saved() override {{ {' '.join(release)} }}\n"
+               f"  void visit_saved(const std::function<void(const Tensor&)>& f) const override {{ {' '.join(visit)} }}\n" if release else "")
+            + "};\n")
 
 
 def _wants(plan, name):
@@ -229,7 +234,7 @@ def _kernel(plan, v):
             edges.append("    node->add_no_edge();\n")
     relevant = ", ".join(a for a in plan.diff_args if a in _with_formula(plan))
     if v.kind == "inplace":
-        out.append(f"  const bool needs = any_requires_grad({relevant});\n  check_inplace({self_name}, needs, \"{op.name}_\");\n"
+        out.append(f"  const bool needs = is_floating({self_name}.dtype()) && any_requires_grad({relevant});\n  check_inplace({self_name}, needs, \"{op.name}_\");\n"
                    f"  if (TRT_LIKELY(!needs)) {{\n    BelowAutogradGuard below;\n    return {forward};\n  }}\n")
         out.append(f"  auto node = make_node<{name}>();\n  {{\n{''.join(edges)}{_save_statements(plan, v, 'before')}  }}\n")
         out.append(f"  {{\n    BelowAutogradGuard below;\n    {forward};\n  }}\n  rebase_history({self_name}, node);\n  {{\n{_save_statements(plan, v, 'after')}  }}\n  return {self_name};\n}}\n")
@@ -237,7 +242,8 @@ def _kernel(plan, v):
     mark = ""
     if view:
         mark = f"  mark_view({self_name}, fresh);\n"
-    out.append(f"  if (TRT_LIKELY(!any_requires_grad({relevant}))) {{\n    BelowAutogradGuard below;\n")
+    inference = "thread_state.inference || " if view else ""
+    out.append(f"  if (TRT_LIKELY({inference}!any_requires_grad({relevant}))) {{\n    BelowAutogradGuard below;\n")
     if view:
         out.append(f"    auto fresh = {forward};\n  {mark}    return fresh;\n  }}\n")
     else:

@@ -73,8 +73,10 @@ def _wrapper(v):
     types = ", ".join([s.cpp_return()] + s.cpp_types())
     checks = "".join(f'  if (TRT_UNLIKELY(!{a.name}.defined())) throw_missing_argument("{s.full_name}", "{a.name}");\n'
                      for a in s.args if a.type.is_tensor and not a.type.optional)
+    checks += "".join(f'  check_may_change({a.name}, "{s.name}");\n' for a in s.args if a.type.is_tensor and a.type.written)
+    dispatch = "dispatch_view_call" if v.op.kind == "view" else "dispatch_call"
     args = _call_args(s, f"table::{v.ident}, {_keys(s)}")
-    return f"{s.cpp_return()} {v.cpp_name}({s.cpp_params()}) {{\n{checks}  return dispatch_call<{types}>({args});\n}}\n"
+    return f"{s.cpp_return()} {v.cpp_name}({s.cpp_params()}) {{\n{checks}  return {dispatch}<{types}>({args});\n}}\n"
 
 
 def _pointwise_inputs(op):

@@ -105,6 +105,8 @@ std::array<TensorSpec, 3> batch_norm_stats(const Tensor& input, const Tensor& we
   check_parameter(running_var, shape, input, "batch_norm", "running_var");
   TRT_CHECK(training || (running_mean.defined() && running_var.defined()),
             "batch_norm: running_mean and running_var are needed outside of training");
+  for (const Tensor* t : {&running_mean, &running_var})
+    if (training && t->defined()) check_may_change(*t, "batch_norm");
   const DType type = compute_dtype(input.dtype());
   return {TensorSpec(input.sizes(), input.dtype(), input.device()), TensorSpec(shape, type, input.device()),
           TensorSpec(shape, type, input.device())};

@@ -68,6 +68,8 @@ Tensor instance_norm(const Tensor& input, const Tensor& running_mean, const Tens
   TRT_CHECK(input.dim() >= 2, "instance_norm: input needs at least 2 dimensions, got ", input);
   TRT_CHECK(use_input_stats || (running_mean.defined() && running_var.defined()),
             "instance_norm: running_mean and running_var are needed when use_input_stats is false");
+  for (const Tensor* t : {&running_mean, &running_var})
+    if (use_input_stats && t->defined()) check_may_change(*t, "instance_norm");
   const int64_t n = input.size(0), c = input.size(1);
   DimVector shape(input.sizes().data(), input.sizes().size());
   shape[0] = 1;
