@@ -3,8 +3,8 @@
 
   generate.py --out DIR [--extra DIR]
 
-writes operators.cpp (src/arguments.h tells what it consists of) and the type stubs _ops.pyi, _nn_ops.pyi and _methods.pyi. --extra adds the declarations
-of another folder. Files whose content does not change are left alone.
+writes operators.cpp (src/arguments.h tells what it consists of) and the type stubs _ops.pyi, _nn_ops.pyi, _methods.pyi, special.pyi and linalg.pyi. --extra
+adds the declarations of another folder.
 """
 
 import argparse
@@ -42,6 +42,7 @@ class Param:
     arg: Argument
     kind: str
     ignored: bool = False
+    number: bool = False  # a number may stand for the tensor
 
     @property
     def name(self):
@@ -77,12 +78,18 @@ def kind_of(t):
 
 
 def overload_of(op, variant, out):
-    params = [Param(a, kind_of(a.type)) for a in variant.schema.args]
+    several = sum(a.type.is_tensor for a in variant.schema.args) > 1
+
+    def number(i, a):
+        plain = a.type.is_tensor and not a.type.written and a.name not in ("condition", "mask")
+        return plain and several and (op.kind == "pointwise" or (op.group == "compose" and i > 0))
+
+    params = [Param(a, kind_of(a.type), number=number(i, a)) for i, a in enumerate(variant.schema.args)]
     names = {p.name for p in params}
     created = {"dtype", "device"} <= names
     if out:
-        several = len(variant.schema.returns) > 1
-        params.append(Param(Argument("out", Type("Tensor", is_list=several, optional=True), "None", True), "kTensors" if several else "kTensor"))
+        many = len(variant.schema.returns) > 1
+        params.append(Param(Argument("out", Type("Tensor", is_list=many, optional=True), "None", True), "kTensors" if many else "kTensor"))
     if created:
         params.append(Param(Argument("requires_grad", Type("bool"), "False", True), "kBool"))
         params += [Param(Argument(n, Type("bool", optional=True), "None", True), "kIgnored", True) for n in ("layout", "pin_memory")]
@@ -154,11 +161,10 @@ def fallback(p, lists):
     raise SystemExit(f"no default {d!r} for an argument of kind {p.kind}")
 
 
-def param_text(o, i, p, lists):
+def param_text(p, lists):
     flag = ["false", "true"]
-    number = p.kind == "kTensor" and not p.arg.type.written and p.name != "out" and (o.op.kind == "pointwise" or (o.op.group == "compose" and i > 0))
     return (f"{{{quoted(p.name)}, ArgKind::{p.kind}, {flag[p.arg.type.optional]}, {flag[p.arg.type.optional_element]}, {flag[p.arg.kwarg_only]}, "
-            f"{flag[p.arg.default is not None]}, {flag[p.name in SIZES]}, {flag[number]}, {p.arg.type.list_size if p.kind == 'kInts' else 0}, "
+            f"{flag[p.arg.default is not None]}, {flag[p.name in SIZES]}, {flag[p.number]}, {p.arg.type.list_size if p.kind == 'kInts' else 0}, "
             f"{fallback(p, lists)}, nullptr}}")
 
 
@@ -233,10 +239,10 @@ def python_params(o, self_name, annotate=None):
         if p.arg.kwarg_only and not star:
             parts.append("*")
             star = True
-        name = self_name if i == 0 and p.name == "self" else p.name
-        text = name + (f": {annotate(p)}" if annotate and name != "self" else "")
+        name = self_name if p.name == "self" else p.name
+        text = name + (f": {annotate(p)}" if annotate and (i or self_name != "self") else "")
         if p.arg.default is not None:
-            text += (" = " if annotate and name != "self" else "=") + python_default(p)
+            text += (" = " if annotate else "=") + python_default(p)
         parts.append(text)
     return parts
 
@@ -257,13 +263,13 @@ def return_text(o):
 
 def signature_text(o, self_name):
     parts, star = [], False
-    for i, p in enumerate(o.params):
+    for p in o.params:
         if p.ignored:
             continue
         if p.arg.kwarg_only and not star:
             parts.append("*")
             star = True
-        name = self_name if i == 0 and p.name == "self" else p.name
+        name = self_name if p.name == "self" else p.name
         parts.append(f"{TYPE_NAMES[p.kind]} {name}" + (f"={python_default(p)}" if p.arg.default is not None else ""))
     return f"({', '.join(parts)}) -> {return_text(o)}"
 
@@ -309,7 +315,7 @@ def operators_cpp(functions):
                 elif (type_ident, name, fields) not in types:
                     raise SystemExit(f"the overloads of {name} name their results differently")
             bodies.append(f"PyObject* call_{ident}_{k}(Args& a) {{\n{body(o, type_ident)}}}\n")
-            bodies.append(f"Param params_{ident}_{k}[] = {{\n    " + ",\n    ".join(param_text(o, i, p, lists) for i, p in enumerate(o.params)) + "};\n")
+            bodies.append(f"Param params_{ident}_{k}[] = {{\n    " + ",\n    ".join(param_text(p, lists) for p in o.params) + "};\n")
             text = quoted(signature_text(o, "input"))
             signatures.append(f"{{params_{ident}_{k}, {len(o.params)}, {o.positional}, {'true' if o.variadic else 'false'}, call_{ident}_{k}, {text}}}")
         bodies.append(f"Signature signatures_{ident}[] = {{\n    " + ",\n    ".join(signatures) + "};\n")
@@ -385,19 +391,22 @@ bool init_operators(PyObject* module) {{
 
 STUB_HEAD = '''"""Generated by bindings/python/generate.py from the declarations in src/ops. Do not edit."""
 
-from typing import {typing}
+from typing import NamedTuple, Sequence, overload
 
 from trt import Generator, Tensor, device as _device, dtype as _dtype
 
+_int = int
+_float = float
+_bool = bool
 _Number = int | float | bool
 _Ints = Sequence[int]
 '''
 
 
-def annotation(p):
+def annotation(p, numbers=True):
     t = p.arg.type
-    text = {"kTensor": "Tensor", "kTensors": "Sequence[Tensor | None]" if t.optional_element else "Sequence[Tensor]", "kScalar": "_Number", "kInt": "int", "kDouble": "float",
-            "kBool": "bool", "kInts": "int | _Ints" if t.list_size or p.name == "dim" else "_Ints", "kDoubles": "Sequence[float]", "kString": "str", "kDType": "_dtype",
+    text = {"kTensor": "Tensor | _Number" if p.number and numbers else "Tensor", "kTensors": "Sequence[Tensor | None]" if t.optional_element else "Sequence[Tensor]", "kScalar": "_Number", "kInt": "_int", "kDouble": "_float",
+            "kBool": "_bool", "kInts": "_int | _Ints" if t.list_size or p.name == "dim" else "_Ints", "kDoubles": "Sequence[_float]", "kString": "str", "kDType": "_dtype",
             "kDevice": "_device | str", "kGenerator": "Generator"}[p.kind]
     return text + (" | None" if t.optional else "")
 
@@ -408,14 +417,14 @@ def return_annotation(name, o):
         return "Tensor"
     if len(outs) > 1:
         return f"_{model.cpp_identifier(name)}"
-    return {"tensor": "Tensor", "list": "tuple[Tensor, ...]", "Scalar": "_Number"}.get(outs[0][2], outs[0][2])
+    return {"tensor": "Tensor", "list": "tuple[Tensor, ...]", "Scalar": "_Number"}.get(outs[0][2], "_" + outs[0][2])
 
 
 def variadic_params(o, self_name):
     """The same call with the elements of the list standing alone."""
     first = [self_name] if o.params[0].name == "self" else []
     lone = next(p for i, p in enumerate(o.params) if not p.arg.kwarg_only and not (i == 0 and p.name == "self"))
-    element = "int" if lone.kind == "kInts" else "Tensor"
+    element = "_int" if lone.kind == "kInts" else "Tensor"
     if first and self_name != "self":
         first = [f"{self_name}: Tensor"]
     rest = [f"{p.name}: {annotation(p)} = {python_default(p)}" for p in o.params if p.arg.kwarg_only and not p.ignored]
@@ -425,7 +434,8 @@ def variadic_params(o, self_name):
 def stub_of(name, overloads, self_name, indent):
     forms = []
     for o in overloads:
-        params = python_params(o, self_name, annotation)
+        # Where an overload takes a number, this one need not.
+        params = python_params(o, self_name, lambda p: annotation(p, len(overloads) == 1))
         if any(keyword.iskeyword(p.split(":")[0]) for p in params):  # uniform_(from, to): positional only
             params = [("from_" + p[4:]) if p.startswith("from:") else p for p in params]
         forms.append((params, return_annotation(name, o)))
@@ -443,7 +453,7 @@ def stub_of(name, overloads, self_name, indent):
 def result_classes(functions):
     out = []
     for name, overloads in functions.items():
-        outs = c_outputs(overloads[0].variant)
+        outs = max((c_outputs(o.variant) for o in overloads), key=len)
         if len(outs) > 1:
             out.append(f"\nclass _{model.cpp_identifier(name)}(NamedTuple):\n" + "".join(f"    {n.removeprefix('out_')}: Tensor\n" for _, n, _ in outs))
     return "".join(out)
@@ -460,23 +470,15 @@ def stubs(functions):
         own = [o for o in overloads if is_method(o)]
         if own and name not in PROPERTIES:
             methods[PRIVATE_METHODS.get(name, name)] = own
-    head = STUB_HEAD.format(typing="NamedTuple, Sequence, overload")
 
     def module(chosen):
-        return head + result_classes(chosen) + "\n" + "".join(stub_of(n, o, "input", 0) for n, o in chosen.items())
+        return STUB_HEAD + result_classes(chosen) + "\n" + "".join(stub_of(n, o, "input", 0) for n, o in chosen.items())
 
-    method_text = head + result_classes(methods) + "\nclass OperatorMethods:\n" + "".join(stub_of(n, o, "self", 1) for n, o in methods.items())
-    # A method named as a builtin type hides it in the class.
-    for builtin in ("int", "float", "bool"):
-        head_text, _, class_text = method_text.partition("\nclass OperatorMethods:\n")
-        lines = []
-        for line in class_text.split("\n"):
-            before, paren, after = line.partition("(")
-            lines.append(before + paren + after.replace(f": {builtin}", f": _{builtin}").replace(f"-> {builtin}", f"-> _{builtin}")
-                         .replace(f"[{builtin}", f"[_{builtin}").replace(f"*size: {builtin}", f"*size: _{builtin}"))
-        method_text = head_text + "\nclass OperatorMethods:\n" + "\n".join(lines)
-    method_text = method_text.replace("_Ints = Sequence[int]\n", "_Ints = Sequence[int]\n_int = int\n_float = float\n_bool = bool\n", 1)
-    return {"_ops.pyi": module(plain), "_nn_ops.pyi": module(nn), "_methods.pyi": method_text}
+    def submodule(prefix):
+        return module({n.removeprefix(prefix): o for n, o in plain.items() if n.startswith(prefix)}) + "\ndef __getattr__(name: str): ...\n"
+
+    method_text = STUB_HEAD + result_classes(methods) + "\nclass OperatorMethods:\n" + "".join(stub_of(n, o, "self", 1) for n, o in methods.items())
+    return {"_ops.pyi": module(plain), "_nn_ops.pyi": module(nn), "_methods.pyi": method_text, "special.pyi": submodule("special_"), "linalg.pyi": submodule("linalg_")}
 
 
 def main():
@@ -486,12 +488,7 @@ def main():
     args = parser.parse_args()
     functions = collect(model.load(os.path.join(ROOT, "src", "ops"), *args.extra))
     for name, text in {"operators.cpp": operators_cpp(functions), **stubs(functions)}.items():
-        path = os.path.join(args.out, name)
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as f:
-                if f.read() == text:
-                    continue
-        with open(path, "w", encoding="utf-8") as f:
+        with open(os.path.join(args.out, name), "w", encoding="utf-8") as f:
             f.write(text)
 
 

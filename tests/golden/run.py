@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs reference cases recorded from PyTorch against the library.
+"""Runs reference cases recorded from PyTorch against the library, through the Python package trt: each is a call by PyTorch's public name.
 
   run.py FILE.jsonl.gz [--ops add,mul | --ops @tier.txt] [--verbose] [--limit N] [--expect-all]
 
@@ -24,10 +24,14 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "bindings", "python", "shim"))
 sys.path.insert(0, os.path.join(ROOT, "src", "ops"))
 
-import trt_shim as trt  # noqa: E402
+if __name__ == "__main__":
+    import binding as trt
+else:
+    # tests/opinfo takes calls from the cases; it works on the operator table, through ctypes.
+    sys.path.insert(0, os.path.join(ROOT, "bindings", "python", "shim"))
+    import trt_shim as trt
 from gen.schema import Schema  # noqa: E402
 
 CASE_SECONDS = 60
@@ -99,6 +103,11 @@ def decode(v, leaves):
     return float(v) if v in ("nan", "inf", "-inf") else v
 
 
+def flat(t):
+    """The elements, row-major, as Python's numbers."""
+    return t.flat() if hasattr(t, "flat") else t.reshape(-1).tolist()
+
+
 def close(actual, expected, rtol, atol):
     if isinstance(expected, float) and math.isnan(expected):
         return isinstance(actual, float) and math.isnan(actual)
@@ -117,7 +126,7 @@ def compare_tensor(actual, expected, rtol, atol, what, magnitudes=False, values=
     if not values:
         return
     exact = expected["t"] not in TOLERANCE
-    for i, (a, e) in enumerate(zip(actual.flat(), expected["data"])):
+    for i, (a, e) in enumerate(zip(flat(actual), expected["data"])):
         e = number(e)
         if magnitudes:
             a, e = abs(a), abs(e)
@@ -293,6 +302,14 @@ def call_operator(operators, public_name, name, args, kwargs):
     raise Failed(f"{error.code}: {error}")
 
 
+def call_case(operators, case, name, args, kwargs):
+    """The result of the case's call by its public name."""
+    try:
+        return trt.call_public(case["op"], args, kwargs, case["op"] in DATABASE_ORDER)
+    except trt.Error as e:
+        raise Failed(f"{e.code}: {e}")
+
+
 # --- one case -----------------------------------------------------------------------------------------------------------
 
 def flat_tensors(v):
@@ -315,8 +332,8 @@ def equal_elements(case, args, result):
     dim = args[at] if len(args) > at else case["kwargs"].get("dim", -1)
     if indices.shape != values.shape or len(indices.shape) != len(args[0].shape):
         values, indices = trt.call("unsqueeze", values, dim), trt.call("unsqueeze", indices, dim)
-    named = trt.call("gather", args[0], dim, indices).flat()
-    return all(a == b or (a != a and b != b) for a, b in zip(named, values.flat()))
+    named = flat(trt.call("gather", args[0], dim, indices))
+    return all(a == b or (a != a and b != b) for a, b in zip(named, flat(values)))
 
 
 def widened(v):
@@ -336,7 +353,7 @@ def closer_than_recorded(operators, name, case, result):
     leaves = []
     args = [decode(widened(v), leaves) for v in case["args"]]
     kwargs = {k: decode(widened(v), leaves) for k, v in case["kwargs"].items()}
-    exact = flat_tensors(call_operator(operators, case["op"], name, args, kwargs))
+    exact = flat_tensors(call_case(operators, case, name, args, kwargs))
     results = flat_tensors(result)
     recorded = case["out"] if isinstance(case["out"], list) else [case["out"]]
     if not len(exact) == len(results) == len(recorded):
@@ -345,7 +362,7 @@ def closer_than_recorded(operators, name, case, result):
         for i, (r, e, c) in enumerate(zip(results, exact, recorded)):
             t = c["t"]
             if t in ("float16", "bfloat16"):
-                compare_tensor(r, {"t": t, "shape": c["shape"], "data": e.flat()}, *TOLERANCE[t], f"the result.{i}")
+                compare_tensor(r, {"t": t, "shape": c["shape"], "data": flat(e)}, *TOLERANCE[t], f"the result.{i}")
             else:
                 compare_tensor(r, c, *TOLERANCE.get(t, (0, 0)), f"the result.{i}")
     except Failed:
@@ -365,7 +382,7 @@ def run_once(operators, name, case, wanted):
         t.requires_grad = True
     if name.endswith("_") and args and isinstance(args[0], trt.Tensor):
         args[0] = trt.call("clone", args[0])  # a leaf cannot be changed in place
-    result = call_operator(operators, case["op"], name, args, kwargs)
+    result = call_case(operators, case, name, args, kwargs)
     try:
         compare(result, case["out"], case)
     except Failed as e:
@@ -378,11 +395,11 @@ def run_once(operators, name, case, wanted):
     for i, o in zip(case["grad_outputs"], outputs):
         if not o.requires_grad:
             raise Failed(f"result {i} does not require a gradient")
-        n = o.numel
+        n = math.prod(o.shape)
         weights.append(trt.from_flat([0.5 + k / (n - 1) if n > 1 else 0.5 for k in range(n)], o.shape, "float64"))
     for i, (actual, expected) in enumerate(zip(trt.grad(outputs, inputs, weights, allow_unused=True), case["grads"])):
         if expected is None:
-            if actual is not None and any(actual.flat()):
+            if actual is not None and any(flat(actual)):
                 raise Failed(f"gradient {i} is not zero")
         elif actual is None:
             raise Failed(f"gradient {i} is missing")

@@ -462,7 +462,7 @@ PyTypeObject* return_type(const char* name, const char* const* fields, int count
   std::vector<PyStructSequence_Field> list;
   for (int i = 0; i < count; ++i) list.push_back({fields[i], nullptr});
   list.push_back({});
-  PyStructSequence_Desc desc = {name, nullptr, list.data(), count};
+  PyStructSequence_Desc desc = {name, "Results by name.", list.data(), count};
   return PyStructSequence_NewType(&desc);
 }
 

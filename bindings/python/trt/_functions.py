@@ -42,6 +42,12 @@ def where(condition, input=None, other=None, *, out=None):
     return _ops["where"](condition, input, other)
 
 
+def fill(input, value):
+    """A tensor like `input` of one number, or of the element of a 0-d tensor."""
+    new = input.clone()
+    return new.copy_(value) if isinstance(value, _C.TensorBase) else new.fill_(value)
+
+
 def tensordot(a, b, dims=2, out=None):
     """Sums over `dims` dimensions (the last of `a`, the first of `b`), or over the two lists of dimensions."""
     if isinstance(dims, _C.TensorBase):

@@ -34,6 +34,15 @@ class Generator:
         """The seed of the stream."""
         return self._state()[0]
 
+    def get_offset(self) -> int:
+        """The position in the stream."""
+        return self._state()[1]
+
+    def set_offset(self, offset: int) -> "Generator":
+        """Goes to a position in the stream; gives self."""
+        _C.trt_generator_set_state(self._handle, self.initial_seed(), offset)
+        return self
+
     def get_state(self):
         """Seed and position, as a tensor of bytes."""
         seed, offset = self._state()

@@ -1,0 +1,33 @@
+"""What run.py needs, from the package trt: calls by PyTorch's public names, and the few functions that it shares with the ctypes module of tests/opinfo."""
+
+import trt
+from trt import Error, Tensor  # noqa: F401
+from trt.autograd import grad  # noqa: F401
+from trt.nn import functional
+
+DTYPES = {name: getattr(trt, name) for name in ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool", "bfloat16")}
+Device = trt.device
+call, operators, schema = trt.ops.call, trt.ops.names, trt.ops.schema
+_MODULES = {"": trt, "nn.functional": functional, "linalg": trt.linalg, "special": trt.special}
+
+
+def from_flat(values, shape, dtype, strides=None):
+    """A tensor from its elements in row-major order; with `strides` (in elements) they are laid out so in memory."""
+    dtype = DTYPES[dtype] if isinstance(dtype, str) else dtype
+    t = trt.tensor(values, dtype=dtype).reshape(list(shape))
+    if strides is None:
+        return t
+    size = 1 + sum((n - 1) * s for n, s in zip(shape, strides)) if t.numel() else 1
+    laid = trt.zeros(size, dtype=dtype).as_strided(list(shape), list(strides))
+    return laid.copy_(t)
+
+
+def call_public(name, args, kwargs, as_method=False):
+    """Calls a function of the package by PyTorch's name ("add", "nn.functional.gelu"), or the method or property where there is no function."""
+    module, _, plain = name.rpartition(".")
+    function = getattr(_MODULES[module], plain, None)
+    if as_method or not callable(function):
+        function = getattr(Tensor, plain)
+        if not callable(function):  # a property, as mT
+            return getattr(args[0], plain)
+    return function(*args, **kwargs)
