@@ -434,13 +434,13 @@ void small_verify() {
   };
   for (size_t index = 0; index < kLists; ++index) {
     if (slot_of(index) == 0) continue;
+    CentralList& list = c.lists[index];
+    std::lock_guard<std::mutex> lock(list.mutex);  // for the slabs of the thread's own blocks, too
     if (small_cache.state == kLive) {
       const size_t room = room_of(small_cache, index);
       TRT_INTERNAL(room <= max_blocks(index), "room of the list of ", size_of(index), "-byte blocks");
       check_chain(head_of(small_cache, index), max_blocks(index) - room, index, "thread");
     }
-    CentralList& list = c.lists[index];
-    std::lock_guard<std::mutex> lock(list.mutex);
     for (const Batch* b = list.batches; b; b = b->next_batch) check_chain(&b->node, b->count, index, "central");
     for (const Slab* s = list.fresh; s; s = s->next_fresh) TRT_INTERNAL(s->carved < s->capacity(), "a fresh slab without room");
   }
