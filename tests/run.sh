@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 packages=(meson ninja-build gcc g++ binutils pkg-config python3 python3-yaml python3-numpy libhwy-dev libopenblas0-pthread nlohmann-json3-dev
           zlib1g-dev libcmocka-dev dataset-fashion-mnist abigail-tools doxygen valgrind)
 # What only the bindings need. A binding whose packages cannot be had is left out, and this program says so.
-bindings=(swig golang-go python3-dev default-jdk-headless junit5)
+bindings=(swig golang-go python3-dev default-jdk-headless junit5 libgoogle-gson-java)
 mode=full
 for option in "$@"; do
   case $option in

@@ -1,0 +1,71 @@
+package org.libtensorrt;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Native memory that the garbage collector does not see. The native side calls {@link #check} about once for each megabyte that tensors take;
+ * when far more is held than after the last collection, this asks for one and waits a little for what it finds.
+ */
+final class Memory {
+  /** Below this many bytes no collection is asked for. */
+  private static final long SMALLEST = Long.getLong("tensorrt.gc.threshold", 64L << 20);
+  /** What a tensor takes beside its elements, roughly. */
+  private static final long HEADER = 256;
+
+  private static final ReentrantLock LOCK = new ReentrantLock();
+  private static volatile long limit = SMALLEST;
+
+  private Memory() {}
+
+  private static long held() {
+    return Callbacks.allocatedBytes() + HEADER * ThreadState.alive();
+  }
+
+  static void check() {
+    try {
+      if (held() >= limit) {
+        collect();
+      }
+    } catch (Throwable e) {
+      // The call that made the tensor must not fail for this.
+    }
+  }
+
+  private static void collect() throws InterruptedException {
+    // Other threads wait here too: they would only make more garbage meanwhile.
+    boolean interrupted = Thread.interrupted();
+    try {
+      if (!LOCK.tryLock(200, TimeUnit.MILLISECONDS)) {
+        return;
+      }
+      try {
+        long before = held();
+        if (before < limit) {
+          return;
+        }
+        System.gc();
+        // The collector's findings come through another thread.
+        long last = before;
+        for (int wait = 1; wait <= 16; wait *= 2) {
+          while (HandleRef.drain(1024)) {
+            // more
+          }
+          long now = held();
+          if (now < before / 2 && now >= last) {
+            break;
+          }
+          last = now;
+          Thread.sleep(wait);
+        }
+        limit = Math.max(SMALLEST, 2 * held());
+      } finally {
+        LOCK.unlock();
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

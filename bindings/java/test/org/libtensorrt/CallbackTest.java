@@ -1,0 +1,365 @@
+package org.libtensorrt;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Java code that the library calls: what it gets, what it gives, what it throws; and that nothing of it stays behind. */
+final class CallbackTest {
+  private long references;
+  private long handles;
+
+  @BeforeEach
+  void count() throws Exception {
+    TensorRuntime.version();
+    System.gc();
+    Thread.sleep(20);
+    HandleRef.drain(1 << 20);
+    references = Callbacks.keptReferences();
+    handles = ThreadState.alive();
+  }
+
+  @AfterEach
+  void nothingLeft() throws Exception {
+    LifetimeTest.collectUntil(() -> Callbacks.keptReferences() <= references && ThreadState.alive() <= handles);
+  }
+
+  private static Tensor floats(float... v) {
+    return Tensor.of(v);
+  }
+
+  @Test
+  void hooks() {
+    try (TensorScope scope = new TensorScope()) {
+      Tensor x = floats(1, 2).setRequiresGrad(true);
+      Tensor y = x.mul(3);
+      List<float[]> seen = new ArrayList<>();
+      Tensor[] kept = new Tensor[2];
+      long id = y.registerHook(g -> {
+        seen.add(g.toFloatArray());
+        kept[0] = g;
+        kept[1] = g.clone().keep();
+        return g.mul(10);
+      });
+      y.sum().backward(null, true, false);
+      assertArrayEquals(new float[] {1, 1}, seen.get(0));
+      assertArrayEquals(new float[] {30, 30}, x.grad().toFloatArray());
+      assertTrue(kept[0].isClosed());
+      assertArrayEquals(new float[] {1, 1}, kept[1].toFloatArray());
+      kept[1].close();
+      y.removeHook(id);
+      assertThrows(TensorException.NotFound.class, () -> y.removeHook(id));
+      y.registerHook(g -> null);
+      y.sum().backward();
+      assertArrayEquals(new float[] {33, 33}, x.grad().toFloatArray());
+      // What a hook throws arrives itself; one of another shape is the library's error.
+      Tensor z = x.mul(2);
+      RuntimeException mine = new RuntimeException("\u00e4rger \ud83d\ude00");
+      z.registerHook(g -> {
+        throw mine;
+      });
+      assertSame(mine, assertThrows(RuntimeException.class, () -> z.sum().backward()));
+      Tensor w = x.mul(2);
+      w.registerHook(g -> floats(1, 2, 3));
+      assertThrows(TensorException.class, () -> w.sum().backward());
+      Tensor v = x.mul(2);
+      StackOverflowError error = new StackOverflowError();
+      v.registerHook(g -> {
+        throw error;
+      });
+      assertSame(error, assertThrows(StackOverflowError.class, () -> v.sum().backward()));
+      assertThrows(NullPointerException.class, () -> x.registerHook(null));
+    }
+  }
+
+  /** x * scale, and its gradient in different moods. */
+  private static final class Scale extends AutogradFunction {
+    final float scale;
+    RuntimeException refused;
+    boolean wrongCount;
+    int calls;
+
+    Scale(float scale) {
+      this.scale = scale;
+    }
+
+    @Override
+    protected Tensor[] forward(Context context, Tensor... in) {
+      assertFalse(NoGrad.isGradEnabled());
+      context.saveForBackward(in[0], null);
+      context.put("scale", scale);
+      return new Tensor[] {in[0].mul(scale)};
+    }
+
+    @Override
+    protected Tensor[] backward(Context context, Tensor... grads) {
+      calls++;
+      if (refused != null) {
+        throw refused;
+      }
+      Tensor[] saved = context.savedTensors();
+      assertEquals(2, saved.length);
+      assertNull(saved[1]);
+      Tensor g = grads[0].mul((float) context.get("scale")).add(saved[0].mul(0));
+      return wrongCount ? new Tensor[] {g, g} : new Tensor[] {g};
+    }
+  }
+
+  @Test
+  void functions() {
+    try (TensorScope scope = new TensorScope()) {
+      Tensor x = floats(1, 2).setRequiresGrad(true);
+      Scale f = new Scale(5);
+      Tensor y = f.apply(x)[0];
+      assertEquals("ScaleBackward", y.gradFnName());
+      assertArrayEquals(new float[] {5, 10}, y.toFloatArray());
+      y.sum().backward(null, true, false);
+      y.sum().backward();
+      assertArrayEquals(new float[] {10, 10}, x.grad().toFloatArray());
+      assertEquals(2, f.calls);
+      f.refused = new IllegalArgumentException("not today");
+      assertSame(f.refused, assertThrows(IllegalArgumentException.class, () -> f.apply(x)[0].sum().backward()));
+      f.refused = null;
+      f.wrongCount = true;
+      assertThrows(IllegalStateException.class, () -> f.apply(x)[0].sum().backward());
+      f.wrongCount = false;
+      // Changed in place between forward and backward.
+      Tensor late = f.apply(x)[0].sum();
+      try (NoGrad mode = new NoGrad()) {
+        x.add_(1);
+      }
+      assertTrue(assertThrows(IllegalStateException.class, late::backward).getMessage().contains("version 1, expected 0"));
+      // Not recorded: no history, and nothing is kept.
+      try (NoGrad mode = new NoGrad()) {
+        assertFalse(f.apply(x)[0].requiresGrad());
+      }
+      assertFalse(f.apply(floats(1))[0].requiresGrad());
+      assertThrows(NullPointerException.class, () -> f.apply((Tensor) null));
+    }
+  }
+
+  @Test
+  void functionsOfSeveral() {
+    try (TensorScope scope = new TensorScope()) {
+      AutogradFunction f = new AutogradFunction() {
+        @Override
+        protected Tensor[] forward(Context context, Tensor... in) {
+          return new Tensor[] {in[0].add(in[1]), in[0].sub(in[1])};
+        }
+
+        @Override
+        protected Tensor[] backward(Context context, Tensor... g) {
+          assertNull(g[1]);
+          return new Tensor[] {g[0], null};
+        }
+      };
+      Tensor a = floats(1, 2).setRequiresGrad(true);
+      Tensor b = floats(3, 4).setRequiresGrad(true);
+      Tensor[] out = f.apply(a, b);
+      assertEquals("AutogradFunctionBackward", out[1].gradFnName());
+      out[0].sum().backward();
+      assertArrayEquals(new float[] {1, 1}, a.grad().toFloatArray());
+      assertNull(b.grad());
+    }
+  }
+
+  @Test
+  void datasets() {
+    Set<String> threads = Collections.synchronizedSet(new HashSet<>());
+    for (int workers = 0; workers < 4; workers++) {
+      IOException broken = new IOException("no such image: 21");
+      try (TensorScope scope = new TensorScope();
+          Dataset base = Dataset.of(40, 2, i -> {
+            threads.add(Thread.currentThread().getName() + Thread.currentThread().isDaemon());
+            if (i == 21) {
+              throw broken;
+            }
+            Tensor garbage = Tensor.ones(100).add(1);
+            return new Tensor[] {Tensor.of(i), garbage.slice(0, 0, 1).mul(i)};
+          });
+          Dataset mapped = base.map(3, s -> new Tensor[] {s[1], s[0], s[0].add(1)});
+          DataLoader loader = new DataLoader(mapped, new DataLoaderOptions().batchSize(8).numWorkers(workers))) {
+        assertEquals(40, mapped.size());
+        assertEquals(5, loader.batches());
+        long seen = 0;
+        for (int b = 0; b < 5; b++) {
+          if (b == 2) {
+            assertSame(broken, assertThrows(IOException.class, loader::next));
+            continue;
+          }
+          Tensor[] batch = loader.next();
+          assertEquals(3, batch.length);
+          assertArrayEquals(new long[] {8, 1}, batch[0].shape());
+          for (int i = 0; i < 8; i++) {
+            assertEquals(b * 8 + i, batch[1].toLongArray()[i]);
+            assertEquals(b * 8 + i + 1, batch[2].toLongArray()[i]);
+            assertEquals(2f * (b * 8 + i), batch[0].toFloatArray()[i]);
+            seen++;
+          }
+        }
+        assertNull(loader.next());
+        assertEquals(32, seen);
+      }
+    }
+    // On the thread that asks, and on the library's, attached as daemons.
+    assertTrue(threads.contains(Thread.currentThread().getName() + Thread.currentThread().isDaemon()));
+    assertTrue(threads.contains("tensorrt-nativetrue"), threads.toString());
+    assertEquals(2, threads.size(), threads.toString());
+  }
+
+  @Test
+  void workersEnd() throws Exception {
+    // Threads of the library that called into Java leave the virtual machine when they end.
+    try (Dataset d = Dataset.of(100, 1, i -> new Tensor[] {Tensor.of(i)})) {
+      for (int round = 0; round < 5; round++) {
+        try (DataLoader loader = new DataLoader(d, new DataLoaderOptions().batchSize(1).numWorkers(4))) {
+          loader.next()[0].close();
+        }
+      }
+    }
+    for (int i = 0; i < 100 && attached() > 0; i++) {
+      Thread.sleep(10);
+    }
+    assertEquals(0, attached());
+  }
+
+  private static long attached() {
+    return Thread.getAllStackTraces().keySet().stream().filter(t -> t.getName().equals("tensorrt-native")).count();
+  }
+
+  @Test
+  void undeliveredExceptions() {
+    // Errors of batches that nobody takes go with the loader.
+    try (Dataset d = Dataset.of(100, 1, i -> {
+      throw new IllegalStateException("never seen");
+    }); DataLoader loader = new DataLoader(d, new DataLoaderOptions().batchSize(1).numWorkers(3).prefetchFactor(4))) {
+      assertThrows(IllegalStateException.class, loader::next);
+    }
+  }
+
+  @Test
+  void badDatasets() {
+    try (Dataset few = Dataset.of(3, 2, i -> new Tensor[] {Tensor.of(i)}); Dataset nulls = Dataset.of(3, 1, i -> new Tensor[1]);
+        Dataset none = Dataset.of(3, 1, i -> null); Dataset second = Dataset.of(3, 2, i -> new Tensor[] {Tensor.of(i), null})) {
+      assertTrue(assertThrows(IllegalStateException.class, () -> few.get(0)).getMessage().contains("2 tensors, got 1"));
+      assertThrows(NullPointerException.class, () -> nulls.get(0));
+      assertThrows(IllegalStateException.class, () -> none.get(0));
+      assertThrows(NullPointerException.class, () -> second.get(0));
+      assertThrows(TensorException.OutOfRange.class, () -> few.get(3));
+      assertThrows(NullPointerException.class, () -> Dataset.of(3, 1, (Dataset.Source) null));
+      assertThrows(TensorException.InvalidArgument.class, () -> Dataset.of(-1, 1, i -> null));
+    }
+  }
+
+  private static final class Affine extends Module {
+    final Tensor weight = registerParameter("weight", Tensor.full(new long[] {2}, 3.0));
+    final Module inner = registerChild("inner", Layers.relu());
+    RuntimeException refused;
+    boolean nothing;
+
+    Affine() {
+      super("Affine");
+    }
+
+    @Override
+    protected Tensor compute(Tensor x) {
+      if (refused != null) {
+        throw refused;
+      }
+      return nothing ? null : inner.forward(x.mul(weight));
+    }
+  }
+
+  @Test
+  void modules() {
+    try (TensorScope scope = new TensorScope()) {
+      Affine own = new Affine();
+      Module net = Module.sequential(own, Layers.flatten(0, -1));
+      assertArrayEquals(new float[] {3, 0}, net.forward(floats(1, -1)).toFloatArray());
+      assertEquals("Affine", own.typeName());
+      assertEquals(List.of("0.weight"), net.namedParameters().names());
+      assertSame(own, net.submodule("0"));
+      Tensor loss = net.forward(floats(1, 2)).sum();
+      loss.backward();
+      assertArrayEquals(new float[] {1, 2}, own.weight.grad().toFloatArray());
+      List<String> visited = new ArrayList<>();
+      net.apply(m -> visited.add(m.typeName()));
+      assertEquals(List.of("ReLU", "Affine", "Flatten", "Sequential"), visited);
+      own.refused = new UnsupportedOperationException("closed on Sundays");
+      assertSame(own.refused, assertThrows(UnsupportedOperationException.class, () -> net.forward(floats(1, 2))));
+      own.refused = null;
+      own.nothing = true;
+      assertThrows(NullPointerException.class, () -> net.forward(floats(1, 2)));
+      own.nothing = false;
+      // The module that uses it keeps the Java object alive.
+      Module outer = Module.sequential(new Affine());
+      for (int i = 0; i < 3; i++) {
+        System.gc();
+      }
+      assertArrayEquals(new float[] {3, 6}, outer.forward(floats(1, 2)).toFloatArray());
+      Module part = Module.sequential(outer).submodule("0");
+      outer = null;
+      for (int i = 0; i < 3; i++) {
+        System.gc();
+      }
+      assertArrayEquals(new float[] {3, 6}, part.forward(floats(1, 2)).toFloatArray());
+      assertThrows(UnsupportedOperationException.class, () -> Layers.relu().compute(floats(1)));
+    }
+  }
+
+  @Test
+  void factors() {
+    try (TensorScope scope = new TensorScope()) {
+      Tensor p = Tensor.ones(2).setRequiresGrad(true);
+      try (Optimizer o = Optimizer.sgd(new Tensor[] {p}, new SgdOptions().lr(8))) {
+        RuntimeException tired = new RuntimeException("no factor");
+        try (LRScheduler s = LRScheduler.lambdaLR(o, (epoch, group) -> {
+          if (epoch == 2) {
+            throw tired;
+          }
+          return 1.0 / (1 + epoch);
+        })) {
+          assertEquals(8, o.getLr(0));
+          s.step();
+          assertEquals(4, o.getLr(0));
+          assertSame(tired, assertThrows(RuntimeException.class, s::step));
+          assertEquals(4, o.getLr(0));
+        }
+        assertSame(tired, assertThrows(RuntimeException.class, () -> LRScheduler.lambdaLR(o, (epoch, group) -> {
+          throw tired;
+        })));
+      }
+    }
+  }
+
+  @Test
+  void logs() {
+    List<String> lines = Collections.synchronizedList(new ArrayList<>());
+    Log.setCallback((level, message) -> lines.add(level + " " + message));
+    Log.setLevel(Log.Level.DEBUG);
+    try {
+      Callbacks.log((Log.Callback) (level, message) -> lines.add(level + " " + message), 2, "line");
+    } finally {
+      Log.setLevel(Log.Level.WARNING);
+      Log.setCallback((level, message) -> {
+        throw new IllegalStateException("dropped");
+      });
+      Log.setCallback(null);
+    }
+    assertEquals(List.of("WARNING line"), lines);
+  }
+}
