@@ -52,7 +52,8 @@ def jar(javac, jar_program, out, *rest):
         arguments = os.path.join(classes, "arguments")
         with open(arguments, "w", encoding="utf-8") as file:
             file.write("\n".join('"' + s.replace("\\", "\\\\") + '"' for s in sources(paths)))
-        run([javac, "--release", "17", "-encoding", "UTF-8", "-Xlint:all,-try", "-Werror", "-parameters", "-d", classes] + (["-cp", classpath] if classpath else []) + ["@" + arguments])
+        run([javac, "--release", "17", "-encoding", "UTF-8", "-Xlint:all,-try", "-Werror", "-parameters", "-d", classes]
+            + (["-cp", classpath] if classpath else []) + ["@" + arguments])
         os.remove(arguments)
         for name, path in entries:
             os.makedirs(os.path.dirname(os.path.join(classes, name)), exist_ok=True)

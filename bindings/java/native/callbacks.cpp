@@ -124,7 +124,8 @@ trt_status* factor(int64_t epoch, size_t group, double* out, void* user_data) {
   JNIEnv* env = trtj::environment();
   Frame frame(env);
   if (!frame) return no_environment();
-  const jdouble made = env->CallStaticDoubleMethod(ids.callbacks, ids.factor, static_cast<jobject>(user_data), static_cast<jlong>(epoch), static_cast<jlong>(group));
+  const jdouble made = env->CallStaticDoubleMethod(ids.callbacks, ids.factor, static_cast<jobject>(user_data), static_cast<jlong>(epoch),
+                                                   static_cast<jlong>(group));
   if (env->ExceptionCheck()) return trtj::take_exception(env);
   *out = made;
   return nullptr;

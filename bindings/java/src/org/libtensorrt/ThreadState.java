@@ -13,7 +13,9 @@ import java.util.List;
 final class ThreadState {
   private static final int SMALLEST = 64;
   private static final int NEAR = 4;
+  private static final int LOOKED_AT = 8;
   private static final List<ThreadState> ALL = new ArrayList<>();
+  private static int hand; // the place in ALL that was looked at last
   private static final ThreadLocal<ThreadState> CURRENT = ThreadLocal.withInitial(ThreadState::create);
 
   TensorScope scope;
@@ -32,7 +34,10 @@ final class ThreadState {
 
   private static ThreadState create() {
     synchronized (ALL) {
-      for (ThreadState s : ALL) {
+      // A few at a time: with many threads alive a new one must not look at all of them.
+      for (int i = 0; i < LOOKED_AT && i < ALL.size(); i++) {
+        hand = (hand + 1) % ALL.size();
+        ThreadState s = ALL.get(hand);
         Thread t = s.thread.get();
         if (t == null || !t.isAlive()) {
           s.thread = new WeakReference<>(Thread.currentThread());

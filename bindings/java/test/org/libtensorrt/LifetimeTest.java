@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Closing early, twice, during calls, in other threads, or never. */
@@ -28,6 +29,19 @@ final class LifetimeTest {
       Thread.sleep(5);
     }
     assertTrue(done.getAsBoolean());
+  }
+
+  /** What earlier tests forgot must not vanish while this one counts. */
+  @BeforeEach
+  void settle() throws InterruptedException {
+    long last = -1;
+    for (int quiet = 0; quiet < 3;) {
+      System.gc();
+      Thread.sleep(5);
+      HandleRef.drain(1 << 20);
+      quiet = ThreadState.alive() == last ? quiet + 1 : 0;
+      last = ThreadState.alive();
+    }
   }
 
   @Test
