@@ -3,6 +3,8 @@
 
   add_operator.py BUILD_DIRECTORY
 
+Where the build has the Python binding, that is made anew with them, too: they must be there without an edit by hand.
+
 The blocks of the text marked `# file: PATH` or `// file: PATH` are written to a temporary folder, the generator runs with them, what
 that changes is compiled as the build compiles its neighbours, and the build's objects are linked again with these replaced.
 """
@@ -12,6 +14,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "src", "ops"))
 LIBRARY = "src/libtensorrt.so.0.1.0"
 ARCHIVE = "src/libtensorrt_objects.a"
+PACKAGE = "bindings/python/trt"
 JOBS = 2
 
 
@@ -49,7 +53,9 @@ class Build:
     def __init__(self, directory):
         self.directory = os.path.abspath(directory)
         with open(os.path.join(self.directory, "compile_commands.json"), encoding="utf-8") as f:
-            self.compile_commands = {os.path.basename(c["file"]): shlex.split(c["command"]) for c in json.load(f) if ARCHIVE in c["output"]}
+            commands = json.load(f)
+        self.compile_commands = {os.path.basename(c["file"]): shlex.split(c["command"]) for c in commands if ARCHIVE in c["output"]}
+        self.python_operators = next((c for c in commands if c["file"] == PACKAGE + "/operators.cpp"), None)
 
     def compile(self, source, neighbour, folder):
         """Compiles `source` as the build compiles `neighbour`, seeing the generated files of `folder` first."""
@@ -71,6 +77,36 @@ class Build:
         command[command.index("-o") + 1] = out
         at = command.index(ARCHIVE)
         run(command[:at] + kept + added + command[at + 1:], self.directory)
+
+
+def make_python(build, folder, library):
+    """The package trt with the operators of `folder`, in a folder of its own; None where the build has none."""
+    import generate
+    from gen import emit_c, model
+
+    if not build.python_operators:
+        return None
+    package = os.path.join(folder, "package")
+    made = [f for f in os.listdir(os.path.join(build.directory, PACKAGE)) if f.startswith("_C.") and f.endswith(".so")]
+    if len(made) != 1:
+        raise SystemExit(f"the build has {len(made)} modules trt._C")
+    shutil.copytree(os.path.join(build.directory, PACKAGE), os.path.join(package, "trt"), ignore=shutil.ignore_patterns("*.p", "*.a", "*.so", "*.cpp", "__pycache__"))
+    run([sys.executable, os.path.join(ROOT, "bindings/python/generate.py"), "--out", os.path.join(package, "trt"), "--extra", os.path.join(folder, "declarations")], folder)
+    # The headers as the generator would write them.
+    include = os.path.join(folder, "include")
+    shutil.copytree(os.path.join(ROOT, "include"), include)
+    with open(os.path.join(include, "tensorrt", "ops.h"), "w", encoding="utf-8") as f:
+        f.write(emit_c.header(model.load(generate.HERE, os.path.join(folder, "declarations"))))
+    command = shlex.split(build.python_operators["command"])
+    start = next(i for i, word in enumerate(command) if word.startswith("-I"))
+    compiled = os.path.join(folder, "python_operators.o")
+    source = os.path.join(package, "trt", "operators.cpp")
+    run(command[:start] + ["-I" + include] + command[start:command.index("-MD")] + ["-o", compiled, "-c", source], build.directory)
+    link = shlex.split(run(["ninja", "-t", "commands", f"{PACKAGE}/{made[0]}"], build.directory).strip().splitlines()[-1])
+    link[link.index("-o") + 1] = os.path.join(package, "trt", made[0])
+    link = [compiled if word == build.python_operators["output"] else library if word.endswith("libtensorrt.so.0.1.0") else word for word in link]
+    run(link, build.directory)
+    return package
 
 
 def make_library(build_directory, folder):
@@ -110,7 +146,7 @@ def make_library(build_directory, folder):
         objects = list(pool.map(lambda job: build.compile(*job, folder), jobs))
     out = os.path.join(folder, "libtensorrt.so")
     build.link(replaced, objects, out)
-    return out
+    return build, out
 
 
 # --- use ------------------------------------------------------------------------------------------------------------------
@@ -193,16 +229,47 @@ def use():
     fails(lambda: trt.call("band_sum", m, -1), "band_sum", "-1")
 
 
+def use_python():
+    """The same through the package trt on sys.path."""
+    import trt
+
+    x = trt.tensor([-1.5, 0.25], dtype=trt.float64, requires_grad=True)
+    expected = [(v + math.sqrt(v * v + 2)) / 2 for v in x.tolist()]
+    for y in (trt.squareplus(x, 2), trt.squareplus(input=x, b=2.0), x.squareplus(b=2)):
+        close(y.tolist(), expected, "trt.squareplus")
+    y.sum().backward()
+    close(x.grad.tolist(), [(1 + v / math.sqrt(v * v + 2)) / 2 for v in x.tolist()], "its gradient")
+    t, out = x.detach().clone(), trt.empty(0, dtype=trt.float64)
+    check(t.squareplus_(2) is t and trt.squareplus(x.detach(), 2, out=out) is out, "the variants do not give their tensor")
+    close(t.tolist() + out.tolist(), 2 * expected, "squareplus_ and out=")
+    check("Barron" in trt.squareplus.__doc__ and "b=4" in trt.squareplus.__doc__, "squareplus has no documentation")
+    check(trt.ones(2, 3, 3).band_sum(1).tolist() == [5.0, 5.0], "band_sum")
+    try:
+        trt.band_sum(trt.ones(3))
+    except ValueError as e:
+        check("band_sum" in str(e), str(e))
+    else:
+        check(False, "band_sum of a vector is no error")
+    with open(os.path.join(os.path.dirname(trt.__file__), "_ops.pyi"), encoding="utf-8") as f:
+        check("def band_sum(input: Tensor, k: _int = 0" in f.read(), "no type stub of band_sum")
+
+
 def main():
     if sys.argv[1:] == ["--use"]:
         return use()
+    if sys.argv[1:] == ["--use-python"]:
+        return use_python()
     if len(sys.argv) != 2:
         raise SystemExit(__doc__)
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        library = make_library(sys.argv[1], folder)
+        build, library = make_library(sys.argv[1], folder)
         done = subprocess.run([sys.executable, os.path.abspath(__file__), "--use"], env={**os.environ, "TRT_LIBRARY": library})
         if done.returncode:
+            return 1
+        package = make_python(build, folder, library)
+        if package and subprocess.run([sys.executable, os.path.abspath(__file__), "--use-python"],
+                                      env={**os.environ, "PYTHONPATH": package, "LD_PRELOAD": library}).returncode:
             return 1
         # And the checks that every operator has.
         opinfo = [sys.executable, os.path.join(ROOT, "tests", "opinfo", "run.py"), "--library", library, "--ops", "squareplus,band_sum", "--jobs", "1"]

@@ -165,6 +165,12 @@ class Loader(unittest.TestCase):
             next(second)
         self.assertEqual(len(list(loader)), 2)
 
+    def test_pytorchs_name(self):
+        from trt.utils.data import DataLoader as Same
+
+        self.assertIs(Same, DataLoader)
+        self.assertFalse(trt.cuda.is_available())
+
     def test_bad_arguments(self):
         d = Squares()
         for bad in (dict(batch_size=0), dict(num_workers=-1), dict(shuffle=True, sampler=[1]), dict(batch_sampler=[[1]], batch_size=2), dict(prefetch_factor=2)):

@@ -28,7 +28,7 @@ from trt._functions import (broadcast_shapes, fill, get_num_threads, is_floating
                             tensordot, where)
 from trt import autograd, linalg, memory, ops, return_types, safetensors, special
 from trt.serialization import load, save
-from trt import data, nn, optim, testing
+from trt import cuda, data, nn, optim, testing, utils
 
 newaxis = None
 strided, preserve_format, contiguous_format = "strided", "preserve_format", "contiguous_format"
