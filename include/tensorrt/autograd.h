@@ -62,7 +62,8 @@ TRT_API trt_status* trt_tensor_detach(const trt_tensor* tensor, trt_tensor** out
 /**
  * Backward from outputs: gradients accumulate in the leaves. `grads`: one for each output, NULL elements (or grads NULL) stand for 1 where
  * the output has one element. `inputs` (may be empty) limits accumulation to these tensors. `retain_graph` keeps what the graph saved, for
- * another pass; `create_graph` records the backward pass itself, for higher derivatives. @since 0.1
+ * another pass; `create_graph` records the backward pass itself, for higher derivatives; the leaves' gradients then keep the graph alive and
+ * the graph the leaves, until the gradients are dropped (trt_tensor_set_grad with NULL) or detached. trt_grad has no such cycle. @since 0.1
  */
 TRT_API trt_status* trt_backward(const trt_tensor* const* outputs, size_t outputs_count, const trt_tensor* const* grads, size_t grads_count,
                                  const trt_tensor* const* inputs, size_t inputs_count, bool retain_graph, bool create_graph);

@@ -331,12 +331,14 @@ static void test_destroy_functions(void** state) {
       ok(trt_module_zero_grad(held.module, true));
     }
     if (way >= 3) {
-      /* A recorded pass replaces the gradient by a new one. */
-      trt_tensor *y, *s;
+      /* A recorded pass replaces the gradient by a new one, whose graph keeps the leaf alive until it is dropped. */
+      trt_tensor *y, *s, *leaf = trt_tensor_retain(held.tensor);
       ok(trt_mul(held.tensor, held.tensor, &y));
       ok(trt_sum(y, NULL, 0, false, TRT_DTYPE_NONE, &s));
       const trt_tensor* root = s;
       ok(trt_backward(&root, 1, NULL, 0, &list, way == 3, false, true));
+      ok(trt_tensor_set_grad(leaf, NULL));
+      trt_tensor_release(leaf);
       trt_tensor_release(y);
       trt_tensor_release(s);
     }
