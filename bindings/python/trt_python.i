@@ -1,7 +1,7 @@
 // The private module trt._C: everything of the C API but the operators, as flat functions, plus the types of src/*.cpp.
 //
 // The functions are declared by declarations.i (bindings/swig/declare.py makes it of the headers and tells the patterns). A status becomes an exception,
-// outputs become results: one output itself, several a tuple. Functions with callbacks or raw memory are in src/callbacks.cpp and src/elements.cpp,
+// outputs become results: one output itself, several a list. Functions with callbacks or raw memory are in src/callbacks.cpp and src/elements.cpp,
 // the operators in operators.cpp (generate.py).
 %module _C
 
@@ -20,6 +20,33 @@ struct StateDict {
   ~StateDict() { trt_state_dict_release(handle); }
   trt_state_dict* handle = nullptr;
 };
+
+// One output itself, several as a list (no output is one). Takes both over.
+PyObject* append(PyObject* result, PyObject* output) {
+  if (!output || result == Py_None) {
+    Py_XDECREF(result);
+    return output;
+  }
+  if (!PyList_Check(result)) return Py_BuildValue("[NN]", result, output);
+  const int failed = PyList_Append(result, output);
+  Py_DECREF(output);
+  if (failed) Py_CLEAR(result);
+  return result;
+}
+
+bool init_module(PyObject* module) {
+  if (!init_errors(module) || !init_types(module) || !init_handles(module) || !init_operators(module) || !init_tensor(module) || !init_callbacks()) return false;
+  // The operators stand in a dict, by name, with the group of each.
+  Ref functions(PyDict_New()), groups(PyDict_New()), package(PyUnicode_FromString("trt"));
+  if (!functions || !groups || !package) return false;
+  for (OperatorEntry* e = operator_functions; e->method.ml_name; ++e) {
+    Ref function(PyCFunction_NewEx(&e->method, module, package.get())), group(PyUnicode_FromString(e->group));
+    if (!function || !group || PyDict_SetItemString(functions.get(), e->method.ml_name, function.get()) < 0 ||
+        PyDict_SetItemString(groups.get(), e->method.ml_name, group.get()) < 0)
+      return false;
+  }
+  return PyModule_AddObjectRef(module, "_operators", functions.get()) == 0 && PyModule_AddObjectRef(module, "_groups", groups.get()) == 0;
+}
 }  // namespace
 %}
 
@@ -77,9 +104,9 @@ TRT_TRIVIAL(trt_optimizer_set_option)
   }
 }
 %typemap(in, numinputs=0) trt_tensor** out (trt_tensor* made = nullptr) { $1 = &made; }
-%typemap(argout) trt_tensor** out { $result = SWIG_Python_AppendOutput($result, wrap_shared(*$1)); }
+%typemap(argout) trt_tensor** out { if (!($result = append($result, wrap_shared(*$1)))) SWIG_fail; }
 %typemap(in, numinputs=0) trt_tensor_list** out (trt_tensor_list* made = nullptr) { $1 = &made; }
-%typemap(argout) trt_tensor_list** out { $result = SWIG_Python_AppendOutput($result, wrap_list(*$1)); }
+%typemap(argout) trt_tensor_list** out { if (!($result = append($result, wrap_list(*$1)))) SWIG_fail; }
 
 %typemap(in) (const trt_tensor* const* tensors, size_t tensors_count) (std::vector<trt_tensor*> handles, Ref list) {
   list = Ref(PySequence_Fast($input, "a sequence of tensors is needed"));
@@ -129,7 +156,7 @@ TRT_TRIVIAL(trt_optimizer_set_option)
     if (!tensor || PyDict_SetItemString(found.get(), trt_state_dict_name(*$1, i), tensor.get()) < 0) found = Ref();
   }
   if (!found) SWIG_fail;
-  $result = SWIG_Python_AppendOutput($result, found.release());
+  if (!($result = append($result, found.release()))) SWIG_fail;
 }
 
 // --- other handles ---
@@ -141,7 +168,7 @@ TRT_TRIVIAL(trt_optimizer_set_option)
   $1 = static_cast<type*>(handle);
 }
 %typemap(in, numinputs=0) type** out (type* made = nullptr) { $1 = &made; }
-%typemap(argout) type** out { $result = SWIG_Python_AppendOutput($result, wrap_handle(*$1, HandleKind::kind)); }
+%typemap(argout) type** out { if (!($result = append($result, wrap_handle(*$1, HandleKind::kind)))) SWIG_fail; }
 %typemap(in) (type* const* handles, size_t handles_count) (std::vector<type*> list, Ref items) {
   items = Ref(PySequence_Fast($input, "a sequence is needed"));
   if (!items) SWIG_fail;
@@ -191,16 +218,16 @@ TRT_HANDLE(trt_safetensors, kSafetensors)
 
 %typemap(in, numinputs=0) int64_t* out (int64_t made = 0), uint64_t* out (uint64_t made = 0), size_t* out (size_t made = 0), double* out (double made = 0),
                           bool* out (bool made = false), trt_scalar* out (trt_scalar made = {}), char** out (char* made = nullptr) { $1 = &made; }
-%typemap(argout) int64_t* out { $result = SWIG_Python_AppendOutput($result, PyLong_FromLongLong(*$1)); }
-%typemap(argout) uint64_t* out { $result = SWIG_Python_AppendOutput($result, PyLong_FromUnsignedLongLong(*$1)); }
-%typemap(argout) size_t* out { $result = SWIG_Python_AppendOutput($result, PyLong_FromSize_t(*$1)); }
-%typemap(argout) double* out { $result = SWIG_Python_AppendOutput($result, PyFloat_FromDouble(*$1)); }
-%typemap(argout) bool* out { $result = SWIG_Python_AppendOutput($result, PyBool_FromLong(*$1)); }
-%typemap(argout) trt_scalar* out { $result = SWIG_Python_AppendOutput($result, wrap_scalar(*$1)); }
+%typemap(argout) int64_t* out { if (!($result = append($result, PyLong_FromLongLong(*$1)))) SWIG_fail; }
+%typemap(argout) uint64_t* out { if (!($result = append($result, PyLong_FromUnsignedLongLong(*$1)))) SWIG_fail; }
+%typemap(argout) size_t* out { if (!($result = append($result, PyLong_FromSize_t(*$1)))) SWIG_fail; }
+%typemap(argout) double* out { if (!($result = append($result, PyFloat_FromDouble(*$1)))) SWIG_fail; }
+%typemap(argout) bool* out { if (!($result = append($result, PyBool_FromLong(*$1)))) SWIG_fail; }
+%typemap(argout) trt_scalar* out { if (!($result = append($result, wrap_scalar(*$1)))) SWIG_fail; }
 %typemap(argout) char** out {
   PyObject* text = *$1 ? PyUnicode_FromString(*$1) : (Py_INCREF(Py_None), Py_None);
   trt_string_release(*$1);
-  $result = SWIG_Python_AppendOutput($result, text);
+  if (!($result = append($result, text))) SWIG_fail;
 }
 
 %typemap(in) (const int64_t* ints, size_t ints_count) (std::vector<int64_t> list, Ref items) {
@@ -248,19 +275,7 @@ TRT_HANDLE(trt_safetensors, kSafetensors)
 
 %include "declarations.i"
 
+// SWIG puts this into a function that gives a pointer or, from 4.4 on, an int: {} is right for both, the exception being set.
 %init %{
-  {
-    PyObject* module = m;
-    if (!init_errors(module) || !init_types(module) || !init_handles(module) || !init_operators(module) || !init_tensor(module) || !init_callbacks()) return nullptr;
-    // The operators stand in a dict, by name, with the group of each.
-    Ref functions(PyDict_New()), groups(PyDict_New()), package(PyUnicode_FromString("trt"));
-    if (!functions || !groups || !package) return nullptr;
-    for (OperatorEntry* e = operator_functions; e->method.ml_name; ++e) {
-      Ref function(PyCFunction_NewEx(&e->method, module, package.get())), group(PyUnicode_FromString(e->group));
-      if (!function || !group || PyDict_SetItemString(functions.get(), e->method.ml_name, function.get()) < 0 ||
-          PyDict_SetItemString(groups.get(), e->method.ml_name, group.get()) < 0)
-        return nullptr;
-    }
-    if (PyModule_AddObjectRef(module, "_operators", functions.get()) < 0 || PyModule_AddObjectRef(module, "_groups", groups.get()) < 0) return nullptr;
-  }
+  if (!init_module(m)) return {};
 %}
