@@ -284,7 +284,7 @@ class Tensor {
                 TensorList inputs = {}) const;
   /** The accumulated gradient; empty when there is none. */
   Tensor grad() const { return adopt(detail::create(trt_tensor_grad, handle_)); }
-  /** Makes this tensor, with all handles to it, one on the memory of `data`; it keeps its gradient and hooks. */
+  /** Sets the gradient: of the same shape, dtype and device, and not one that keeps this tensor alive. */
   void set_grad(const Tensor& g) const { check(trt_tensor_set_grad(handle_, g.handle_)); }
   /** Drops the gradient. */
   void zero_grad() const { check(trt_tensor_set_grad(handle_, nullptr)); }
