@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	trt "tensorrt"
 )
@@ -12,16 +11,8 @@ import (
 // ErrBusy is the answer to a request that does not fit into the queue, or comes after Close.
 var ErrBusy = errors.New("too much is waiting")
 
-// Note [Batches]
-// The workers' batches grow with the load, by two rules. A worker that is free takes an equal share of all that is in work or waits; so no worker has many
-// texts while another has few. And because products of few rows are slow, it waits for at least gatherTokens tokens, but not longer than
-// gatherTime, and only while another worker computes: a request that finds the service idle is never delayed.
-const (
-	gatherTokens = 128
-	gatherTime   = 2 * time.Millisecond
-)
-
-// Batcher joins the texts of requests that wait into batches; see Note [Batches].
+// Batcher joins the texts of requests that wait into batches. A worker that is free takes what waits at once, or its share of it where there are
+// several: no text is delayed for the sake of a larger batch, and batches grow with the load.
 type Batcher struct {
 	encode      func(texts [][]int32) ([][]float32, error)
 	batchTokens int
@@ -46,7 +37,6 @@ type text struct {
 	ids   []int32
 	of    *request
 	index int
-	came  time.Time
 }
 
 type request struct {
@@ -99,9 +89,8 @@ func (b *Batcher) Embed(ctx context.Context, texts [][]int32) ([][]float32, erro
 		b.mutex.Unlock()
 		return nil, ErrBusy
 	}
-	now := time.Now()
 	for i, ids := range texts {
-		b.queue = append(b.queue, &text{ids, r, i, now})
+		b.queue = append(b.queue, &text{ids, r, i})
 	}
 	b.waiting += tokens
 	b.mutex.Unlock()
@@ -138,7 +127,6 @@ func (b *Batcher) work() {
 		b.mutex.Lock()
 		b.computing -= tokens
 		b.mutex.Unlock()
-		b.arrived.Broadcast()
 	}
 }
 
@@ -153,16 +141,8 @@ func (b *Batcher) take() (batch []*text, tokens int) {
 			}
 			b.arrived.Wait()
 		}
-		if rest := gatherTime - time.Since(b.queue[0].came); rest > 0 && b.waiting < gatherTokens && b.computing > 0 && !b.closed {
-			timer := time.AfterFunc(rest, b.arrived.Broadcast)
-			b.arrived.Wait()
-			timer.Stop()
-			continue
-		}
+		// An equal share for each worker of all that is in work or waits.
 		limit := (b.waiting + b.computing + b.workers - 1) / b.workers
-		if limit < gatherTokens {
-			limit = gatherTokens
-		}
 		if limit > b.batchTokens {
 			limit = b.batchTokens
 		}

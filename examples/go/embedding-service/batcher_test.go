@@ -249,22 +249,3 @@ func TestBatcherErrors(t *testing.T) {
 	}
 	b.Close()
 }
-
-// Waiting for more ends: after gatherTime, and when no other worker computes.
-func TestBatcherGathers(t *testing.T) {
-	f := newFakeEncoder()
-	b := NewBatcher(2, 1000, 1000, f.encode, none)
-	first := embed(t, b, []int32{1})
-	<-f.begun
-	second := embed(t, b, []int32{2})
-	if n := <-f.begun; n != 1 {
-		t.Errorf("a batch of %d", n)
-	}
-	f.release(2)
-	for _, r := range []chan error{first, second} {
-		if err := <-r; err != nil {
-			t.Error(err)
-		}
-	}
-	b.Close()
-}

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -35,8 +36,8 @@ func parse(args []string) (options, error) {
 	f := flag.NewFlagSet("embedding-service", flag.ContinueOnError)
 	f.StringVar(&o.model, "model", "../../embedding/model", "directory with config.json, model.safetensors and vocab.txt")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address; port 0 takes a free one")
-	f.IntVar(&o.workers, "workers", 2, "batches that are computed at a time")
-	f.IntVar(&o.threads, "threads", 1, "threads that compute one batch")
+	f.IntVar(&o.workers, "workers", 1, "batches that are computed at a time")
+	f.IntVar(&o.threads, "threads", runtime.NumCPU(), "threads that compute one batch")
 	f.IntVar(&o.maxTokens, "max-tokens", 256, "tokens at which a text is cut off")
 	f.IntVar(&o.batchTokens, "batch-tokens", 1024, "tokens in a batch of more than one text")
 	f.IntVar(&o.queueTokens, "queue-tokens", 32768, "tokens that may wait; requests beyond are answered by 503")
