@@ -97,7 +97,7 @@ TRT_API trt_status* trt_tensor_remove_hook(trt_tensor* tensor, uint64_t id);
 typedef trt_status* (*trt_backward_fn)(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* user_data);
 /**
  * Makes a function of the host differentiable (PyTorch's autograd.Function). The host has computed `outputs` from `inputs` with recording off; `out`
- * receives outputs_count new handles on the same memory, whose gradients go to the inputs through a node `name` that calls `fn`. When no input requires
+ * receives outputs_count new handles on the same memory (on a copy, for an output that shares memory with an input), whose gradients go to the inputs through a node `name` that calls `fn`. When no input requires
  * gradients, or none are recorded on this thread, they have no history and `fn` is never called. Outputs of integer dtypes get none
  * either. `destroy` (may be NULL) runs exactly once: when the graph is freed (by a pass without retain_graph, or with the last
  * output), or before this function returns when nothing is recorded or it fails. `user_data` must not own the new handles; tensors that it keeps

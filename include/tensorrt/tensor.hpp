@@ -232,9 +232,11 @@ class Tensor {
                                             ", the pointer's are of another type");
     return static_cast<U*>(data());
   }
-  /** Elements by index: auto a = x.accessor<float, 2>(); a[i][j] = 1; */
   template <typename U, std::size_t N>
-  TensorAccessor<U, N> accessor() const {
+  TensorAccessor<U, N> accessor() && = delete;
+  /** Elements by index: auto a = x.accessor<float, 2>(); a[i][j] = 1; Not of a temporary, whose sizes and elements go with it. */
+  template <typename U, std::size_t N>
+  TensorAccessor<U, N> accessor() const& {
     if (trt_tensor_ndim(handle_) != N)
       throw Error(TRT_INVALID_ARGUMENT, "accessor: the tensor has " + std::to_string(dim()) +
                                             " dimensions, the accessor " + std::to_string(N));

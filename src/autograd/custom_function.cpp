@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gen/all_ops.h"
+
 namespace trt::autograd {
 
 namespace {
@@ -24,8 +26,7 @@ class CustomFunction final : public Node {
     for (size_t i = 0; i < out.size(); ++i) {
       if (!out[i].defined() || !wants(i)) continue;
       const InputMeta& m = edge(i).node->output_meta(edge(i).input);
-      TRT_CHECK(is_floating(out[i].dtype()) && out[i].device() == m.device, name_, ": the gradient of input ", i, " is ", out[i],
-                ", which does not fit an input of dtype ", m.dtype, " on ", m.device);
+      TRT_CHECK(out[i].device() == m.device, name_, ": the gradient of input ", i, " is ", out[i], ", the input was on ", m.device);
     }
   }
   void release_saved() override {
@@ -51,7 +52,10 @@ std::vector<Tensor> custom_function(std::string name, TensorList inputs, TensorL
   for (const Tensor& t : outputs) {
     TRT_CHECK_CODE(!requires_grad(t) || std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& i) { return i.is_same(t); }), Code::kFailedPrecondition, name,
                    ": an output (", t, ") has a history of its own; compute it where no gradients are recorded");
-    results.push_back(detach(t));
+    // One that shared an input's memory could be changed in place behind the input's back.
+    const bool shared = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& i) { return i.shares_storage(t); });
+    GradModeGuard unrecorded(false);
+    results.push_back(shared ? op::clone(t) : detach(t));
   }
   if (!record) return results;
   NodePtr node = NodePtr::adopt(new CustomFunction(std::move(name), std::move(callback)));

@@ -603,6 +603,29 @@ static void test_custom_function_partial(void** state) {
   for (size_t i = 0; i < 7; ++i) trt_tensor_release(all[i]);
 }
 
+/* An output on its input's memory is a copy: changing it changes neither the input nor the input's gradient. */
+static trt_status* triple_backward(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* data) {
+  (void)grads_count;
+  (void)out_count;
+  (void)data;
+  return trt_mul_scalar(grads[0], trt_scalar_int(3), out);
+}
+static void test_custom_function_on_its_input(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true), *seen, *y;
+  ok(trt_tensor_detach(x, &seen));
+  const trt_tensor *in = x, *computed = seen;
+  ok(trt_custom_function("Triple", &in, 1, &computed, 1, triple_backward, NULL, NULL, &y));
+  ok(trt_mul_scalar_(y, trt_scalar_double(2)));
+  equals(y, (double[]){2, 4, 6}, 3);
+  equals(x, kX, 3);
+  backward_sum(y);
+  grad_equals(x, (double[]){6, 6, 6}, 3);
+  trt_tensor_release(y);
+  trt_tensor_release(seen);
+  trt_tensor_release(x);
+}
+
 /* The callback runs a backward pass over its own node. */
 static trt_tensor* g_reentered;
 static trt_status* reentrant_backward(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* data) {
@@ -651,6 +674,7 @@ int main(void) {
       cmocka_unit_test(test_hook_inside_scope),
       cmocka_unit_test(test_custom_function),
       cmocka_unit_test(test_custom_function_partial),
+      cmocka_unit_test(test_custom_function_on_its_input),
       cmocka_unit_test(test_custom_function_reentrant),
       cmocka_unit_test(test_backward_inputs),
       cmocka_unit_test(test_set_data),

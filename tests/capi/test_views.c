@@ -379,8 +379,35 @@ static void test_writing_through_views(void** state) {
   ok(trt_permute(cube, L(1, 0, 2), &p));
   ok(trt_permute(cube, L(2, 1, 0), &q));
   fails(trt_add_(p, q, trt_scalar_int(1)), TRT_INVALID_ARGUMENT, "share");
+  /* So do an output of cat and what goes into it. */
+  trt_tensor *line = iota(L(4)), *head, *tail;
+  ok(trt_narrow(line, 0, 0, 2, &head));
+  ok(trt_narrow(line, 0, 2, 2, &tail));
+  fails(trt_cat_out((const trt_tensor*[]){tail, head}, 2, 0, line), TRT_INVALID_ARGUMENT, "share memory");
+  trt_tensor_release(line);
+  trt_tensor_release(head);
+  trt_tensor_release(tail);
   trt_tensor* all[] = {x, upper, lower, square, t, column, e, cube, p, q};
   for (size_t i = 0; i < N(all); ++i) trt_tensor_release(all[i]);
+}
+
+/* A view is a tensor of its own, also where it looks the same. */
+static void test_views_that_change_nothing(void** state) {
+  (void)state;
+  trt_tensor *vector = iota(L(3)), *number, *v;
+  ok(trt_tensor_from_scalar(trt_scalar_double(1), TRT_FLOAT32, &number));
+  ok(trt_t(vector, &v));
+  assert_ptr_not_equal(v, vector);
+  assert_true(trt_tensor_shares_storage(v, vector));
+  trt_tensor_release(v);
+  ok(trt_t(number, &v));
+  assert_ptr_not_equal(v, number);
+  trt_tensor_release(v);
+  ok(trt_movedim_int(number, 0, -1, &v));
+  assert_ptr_not_equal(v, number);
+  trt_tensor_release(v);
+  trt_tensor_release(number);
+  trt_tensor_release(vector);
 }
 
 static void test_copies(void** state) {
@@ -491,7 +518,7 @@ int main(void) {
       cmocka_unit_test(test_view_and_reshape),   cmocka_unit_test(test_empty_and_scalars),
       cmocka_unit_test(test_order_of_dimensions), cmocka_unit_test(test_sizes_of_one),
       cmocka_unit_test(test_parts),              cmocka_unit_test(test_lists),
-      cmocka_unit_test(test_writing_through_views), cmocka_unit_test(test_copies),
+      cmocka_unit_test(test_writing_through_views), cmocka_unit_test(test_views_that_change_nothing), cmocka_unit_test(test_copies),
       cmocka_unit_test(test_memory_of_the_host),
       cmocka_unit_test(test_bool_bytes),
   };

@@ -152,7 +152,8 @@ void values_in_and_out(void**) {
   assert_true(trt::Scalar(255.9).to<std::uint8_t>() == 255 && trt::Scalar(-128).to<std::int8_t>() == -128);
 
   Tensor x = Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2});
-  auto e = x.t().accessor<float, 2>();
+  const Tensor transposed = x.t();
+  auto e = transposed.accessor<float, 2>();
   e[0][1] = 30;
   assert_true(is(x, {1, 2, 30, 4}) && e.size(0) == 2 && x.data_ptr<float>()[2] == 30 &&
               x.data_ptr<const float>()[0] == 1);

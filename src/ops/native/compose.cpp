@@ -82,7 +82,7 @@ Tensor movedim_intlist(const Tensor& self, IntArrayRef source, IntArrayRef desti
   for (size_t i = 0; i < source.size(); ++i) {
     const int64_t from = wrap_dim(source[i], self.dim(), "movedim"),
                   to = wrap_dim(destination[i], self.dim(), "movedim");
-    if (n == 0) return self;
+    if (n == 0) continue;
     TRT_CHECK(!((taken >> from) & 1) && order[at(to)] < 0, "movedim: a dimension appears twice in ", source, " or ",
               destination);
     taken |= uint64_t{1} << from;
@@ -99,7 +99,7 @@ Tensor movedim_intlist(const Tensor& self, IntArrayRef source, IntArrayRef desti
 
 Tensor t(const Tensor& self) {
   TRT_CHECK(self.dim() <= 2, "t: needs at most two dimensions, got ", self);
-  return self.dim() < 2 ? self : op::transpose(self, 0, 1);
+  return op::transpose(self, 0, self.dim() < 2 ? 0 : 1);
 }
 Tensor mT(const Tensor& self) {
   TRT_CHECK(self.dim() >= 2, "mT: needs at least two dimensions, got ", self);

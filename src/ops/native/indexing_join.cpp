@@ -172,6 +172,8 @@ namespace native {
 void cat(TensorList tensors, int64_t dim, Tensor& out) {
   if (out.numel() == 0) return;
   const int64_t d = cat_dim(tensors, dim);
+  for (const Tensor& t : tensors)
+    TRT_CHECK(!may_overlap(out, t), "cat: the output ", out, " and a tensor ", t, " that goes into it share memory");
   int64_t from = 0;
   for (const Tensor& t : tensors) {
     if (is_nothing(t)) continue;
