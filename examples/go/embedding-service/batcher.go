@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 
 	trt "tensorrt"
@@ -118,6 +119,9 @@ func (b *Batcher) fail(r *request, err error) {
 
 func (b *Batcher) work() {
 	defer b.ended.Done()
+	// The library and the BLAS keep memory for each thread that computes.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for {
 		batch, tokens := b.take()
 		if batch == nil {

@@ -3,8 +3,8 @@
 
 Starts the service of examples/{go,java}/embedding-service, torch_server.py, and torch_server.py --buckets; then load.py, with 16 clients, on one after the
 other, several rounds. Prints requests per second and latencies, the ratio of each round, and the medians; last the service's growth of resident memory over
---requests requests, of which the first tenth warms up. Exit status 1 when an answer was wrong, or with --require RATIO when the median ratio to the better of
-PyTorch's servers is below. Skips with a message when torch, tokenizers or the model is not there.
+--requests requests, of which the first tenth warms up. Exit status 1 when an answer was wrong, when memory grew by more than --growth MiB, or with
+--require RATIO when the median ratio to the better of PyTorch's servers is below. Skips with a message when torch, tokenizers or the model is not there.
 
 OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE are removed from the environment of all (they slow BLAS down on some machines). The machine should do nothing
 else, or all suffer: the load average is printed.
@@ -74,6 +74,8 @@ def measure(args, servers):
     if args.requests:
         r = ours.load("--requests", str(args.requests), "--clients", str(args.clients))
         print(f"{ours.name}: {r['requests']} requests, {r['checked']} vectors checked, resident memory {r['rss_early_mib']} MiB after a tenth, {r['rss_end_mib']} MiB at the end")
+        if r["rss_end_mib"] - r["rss_early_mib"] > args.growth:
+            raise SystemExit("resident memory grows")
     return min(medians)
 
 
@@ -88,6 +90,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--requests", type=int, default=20000)
+    parser.add_argument("--growth", type=float, default=8)
     parser.add_argument("--require", type=float, default=0)
     args = parser.parse_args()
     if subprocess.run([args.python, "-c", "import torch, tokenizers"], capture_output=True).returncode:
