@@ -10,17 +10,23 @@ namespace trt::autograd {
 namespace {
 
 struct State {
-  Node* node;
-  uint32_t waiting = 0;   // gradients still to come
-  bool needed = true;     // leads to something that was asked for
-  bool capture = false;   // a gradient arriving here was asked for by grad()
+  Node* node = nullptr;
+  uint64_t priority = 0;    // among the nodes that are ready
+  uint32_t first_edge = 0;  // where its edges begin in GraphTask::next_
+  uint32_t waiting = 0;     // gradients still to come
+  bool needed = true;       // leads to something that was asked for
+  bool capture = false;     // a gradient arriving here was asked for by grad()
+  bool queued = false;
   GradVec grads;
 };
+
+// Leaves go first: their gradient is complete and its memory can be reused.
+uint64_t priority(Node* n) { return n->edge_count() == 0 ? ~uint64_t{0} : n->sequence(); }
 
 // Node -> index into a vector of states: open addressing, a few bytes per node.
 class StateMap {
  public:
-  StateMap() : table_(64, kEmpty) {}
+  StateMap() : table_(64, kEmpty) { states.reserve(16); }
   std::vector<State> states;
 
   uint32_t* find(Node* n) {
@@ -35,7 +41,10 @@ class StateMap {
     if (uint32_t* at = find(n)) return {*at, false};
     if ((states.size() + 1) * 2 > table_.size()) grow();
     const auto index = static_cast<uint32_t>(states.size());
-    states.push_back({n, 0, true, false, {}});
+    State& s = states.emplace_back();
+    s.node = n;
+    s.priority = priority(n);
+    s.grads = GradVec(n->output_count());
     place(n, index);
     return {index, true};
   }
@@ -58,9 +67,6 @@ class StateMap {
   }
   std::vector<uint32_t> table_;
 };
-
-// Leaves go first: their gradient is complete and its memory can be reused.
-uint64_t priority(Node* n) { return n->edge_count() == 0 ? ~uint64_t{0} : n->sequence(); }
 
 Tensor fit_gradient(Tensor g, const InputMeta& m, const Node& to) {
   if (!(g.sizes() == IntArrayRef(m.sizes))) {
@@ -147,7 +153,7 @@ class GraphTask {
   struct Later {
     GraphTask* task;
     bool operator()(uint32_t a, uint32_t b) const {
-      const uint64_t pa = priority(task->map_.states[a].node), pb = priority(task->map_.states[b].node);
+      const uint64_t pa = task->map_.states[a].priority, pb = task->map_.states[b].priority;
       return pa != pb ? pa < pb : a > b;
     }
   };
@@ -157,20 +163,23 @@ class GraphTask {
     std::vector<uint32_t> stack;
     auto visit = [&](Node* n) {
       const auto [index, fresh] = map_.insert(n);
-      if (fresh) {
-        map_.states[index].grads = GradVec(n->output_count());
-        stack.push_back(index);
-      }
+      if (fresh) stack.push_back(index);
       return index;
     };
+    next_.reserve(32);
     for (const Edge& r : roots) visit(r.node.get());
     while (!stack.empty()) {
-      Node* n = map_.states[stack.back()].node;
+      State& s = map_.states[stack.back()];
+      Node* n = s.node;
       stack.pop_back();
-      for (size_t i = 0; i < n->edge_count(); ++i)
-        if (Node* next = n->edge(i).node.get()) ++map_.states[visit(next)].waiting;
+      s.first_edge = static_cast<uint32_t>(next_.size());
+      for (size_t i = 0; i < n->edge_count(); ++i) {
+        Node* next = n->edge(i).node.get();
+        const uint32_t index = next ? visit(next) : kNone;
+        if (next) ++map_.states[index].waiting;
+        next_.push_back(index);
+      }
     }
-    queued_.assign(map_.states.size(), false);
   }
 
   // With inputs given, only nodes that lead to one of them run.
@@ -178,9 +187,9 @@ class GraphTask {
     for (State& s : map_.states) s.needed = false;
     std::vector<std::vector<uint32_t>> users(map_.states.size());
     for (uint32_t i = 0; i < map_.states.size(); ++i) {
-      Node* n = map_.states[i].node;
-      for (size_t k = 0; k < n->edge_count(); ++k)
-        if (Node* next = n->edge(k).node.get()) users[*map_.find(next)].push_back(i);
+      const State& s = map_.states[i];
+      for (size_t k = 0; k < s.node->edge_count(); ++k)
+        if (const uint32_t next = next_[s.first_edge + k]; next != kNone) users[next].push_back(i);
     }
     std::vector<uint32_t> stack;
     for (const Edge& t : targets)
@@ -201,8 +210,8 @@ class GraphTask {
   }
 
   void push_once(uint32_t index) {
-    if (queued_[index]) return;
-    queued_[index] = true;
+    if (map_.states[index].queued) return;
+    map_.states[index].queued = true;
     ready_.push_back(index);
     std::push_heap(ready_.begin(), ready_.end(), Later{this});
   }
@@ -263,14 +272,14 @@ class GraphTask {
       }
     }
     grads = GradVec();
+    const uint32_t* next = next_.data() + map_.states[index].first_edge;
     for (size_t i = 0; i < node->edge_count(); ++i) {
+      if (next[i] == kNone) continue;
       const Edge& e = node->edge(i);
-      if (!e.node) continue;
-      const uint32_t to = *map_.find(e.node.get());
-      State& s = map_.states[to];
+      State& s = map_.states[next[i]];
       if (out[i].defined() && (s.needed || s.capture))
         accumulate(s.grads[e.input], fit_gradient(std::move(out[i]), e.node->output_meta(e.input), *node));
-      if (--s.waiting == 0) push_once(to);
+      if (--s.waiting == 0) push_once(next[i]);
     }
   }
 
@@ -296,8 +305,9 @@ class GraphTask {
   const bool retain_graph_;
   const bool create_graph_;
   StateMap map_;
+  static constexpr uint32_t kNone = ~0u;
+  std::vector<uint32_t> next_;  // the state that each edge of each node leads to, kNone where no gradient is wanted
   std::vector<uint32_t> ready_;
-  std::vector<bool> queued_;
 };
 
 void check_counts(TensorList outputs, TensorList grads) {
