@@ -1,6 +1,13 @@
 """What run.py needs, from the package trt: calls by PyTorch's public names, and the few functions that it shares with the ctypes module of tests/opinfo."""
 
-import trt
+import os
+import sys
+
+try:
+    import trt
+except ImportError:  # not installed: as tests/run.sh builds it
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "bindings", "python"))
+    import trt
 from trt import Error, Tensor  # noqa: F401
 from trt.autograd import grad  # noqa: F401
 from trt.nn import functional
@@ -22,11 +29,11 @@ def from_flat(values, shape, dtype, strides=None):
     return laid.copy_(t)
 
 
-def call_public(name, args, kwargs, as_method=False):
+def call_public(name, args, kwargs):
     """Calls a function of the package by PyTorch's name ("add", "nn.functional.gelu"), or the method or property where there is no function."""
     module, _, plain = name.rpartition(".")
     function = getattr(_MODULES[module], plain, None)
-    if as_method or not callable(function):
+    if not callable(function):
         function = getattr(Tensor, plain)
         if not callable(function):  # a property, as mT
             return getattr(args[0], plain)
