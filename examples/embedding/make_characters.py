@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Makes ../go/embedding-service/characters_gen.go: what BERT's uncased tokenizer makes of each code point.
+"""Makes the tables of what BERT's uncased tokenizer makes of each code point: characters.txt, which the programs in Java and Python read, and the Go one's.
 
 Usage: make_characters.py > ../go/embedding-service/characters_gen.go
+       make_characters.py --text > characters.txt
 
 Needs the package tokenizers, the model's own tokenizer. Its tables of categories are those of Unicode 8 and its CJK ranges have a gap, so that what a
 language's library says about characters gives other tokens here and there.
@@ -41,8 +42,25 @@ def table(name, comment, points):
     return f"// {comment}\nvar {name} = []rune{{\n" + "".join(f"\t{line}\n" for line in wrapped(pairs, "\t")) + "}\n"
 
 
+TEXT_HEAD = """# Made by examples/embedding/make_characters.py: what BERT's uncased tokenizer makes of each code point (hexadecimal numbers).
+# dropped: left out. spaces: separate words. ideographs: words of their own. punctuation: words of their own when normalization left them.
+# mapped: a character with what it becomes: decomposed, without marks, in lower case. The syllables of Hangul are not among them.
+"""
+
+
+def text_line(name, words):
+    return "".join(f"{name} {line}\n" for line in wrapped(words, name + " "))
+
+
+def write_text(tables, mapped):
+    sys.stdout.write(TEXT_HEAD)
+    for name, points in tables:
+        sys.stdout.write(text_line(name, [f"{a:x}-{b:x}" if a != b else f"{a:x}" for a, b in ranges(points)]))
+    sys.stdout.write(text_line("mapped", [f"{ord(w[0]):x}=" + "+".join(f"{ord(c):x}" for c in w[1:]) for w in mapped]))
+
+
 def main():
-    if len(sys.argv) != 1:
+    if sys.argv[1:] not in ([], ["--text"]):
         sys.exit(__doc__)
     normalizer = BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=True)
     splitter = BertPreTokenizer()
@@ -65,6 +83,9 @@ def main():
         assert " " not in to
         if to != chr(c) and c not in HANGUL:
             mapped.append(chr(c) + to)
+    if sys.argv[1:]:
+        write_text([("dropped", dropped), ("spaces", spaces), ("ideographs", ideographs), ("punctuation", punctuation)], mapped)
+        return
     # In ASCII: an editor that normalizes text would change what it does not show.
     words = ["".join(c if c.isalnum() and c.isascii() else f"\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\U{ord(c):08x}" for c in w) for w in mapped]
     lines = wrapped(words, '\t" " +')

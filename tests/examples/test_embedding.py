@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""An embedding service with the real model, as examples/embedding/README.md describes it: test_embedding.py PROGRAM [--model DIR]
+"""An embedding service, as examples/embedding/README.md describes it: test_embedding.py PROGRAM [--model DIR | --tiny]
 
 Tokens are seen through the vectors, which must be those of examples/embedding/expected.json to 1e-5: one by one, in one request, and from 16 clients at once. Then bad
 requests, /healthz and /metrics, a memory limit that is too low for a long text, and SIGTERM with a request under way. Prints a line for each check. Exit
-status 77 when the model is not there.
+status 77 when the model is not there. With --tiny the model is a small one with random weights (tiny_model.py), which needs numpy only.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -161,17 +162,27 @@ def main():
     parser.add_argument("--model", default=os.environ.get("EMBEDDING_MODEL", os.path.join(EMBEDDING, "model")))
     # The weights that are not mapped fit, the attention of one long text (12 x 256 x 256 x 4 bytes, twice) besides not.
     parser.add_argument("--low-limit", type=int, default=20, help="MiB in which a short text can be computed and one of 256 tokens cannot")
+    parser.add_argument("--tiny", action="store_true")
     args = parser.parse_args()
+    if args.tiny:
+        import tiny_model
+        with tempfile.TemporaryDirectory() as directory:
+            cases = tiny_model.make(directory, os.path.join(EMBEDDING, "tokens.json"))
+            return check(args.program, directory, cases, 8)
     if not os.path.exists(os.path.join(args.model, "model.safetensors")):
         print(f"SKIP: no model in {args.model}; examples/embedding/get_model.sh fetches it")
         return 77
     with open(os.path.join(EMBEDDING, "expected.json"), encoding="utf-8") as f:
         cases = json.load(f)
-    s = Service(args.program, args.model)
+    return check(args.program, args.model, cases, args.low_limit)
+
+
+def check(program, model, cases, low_limit):
+    s = Service(program, model)
     answers(s, cases)
     refusals(s)
     stop(s, cases[0])
-    ceiling(args.program, args.model, cases[0], args.low_limit)
+    ceiling(program, model, cases[0], low_limit)
     print(f"{len(failed)} checks failed")
     return 1 if failed else 0
 
