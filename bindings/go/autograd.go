@@ -74,6 +74,93 @@ func (t *Tensor) GradFn() string {
 	})
 }
 
+// Node is a node of the graph that a backward pass goes through. It keeps what lies behind it.
+type Node struct{ o *object }
+
+// Edge leads from a node to the one that the gradient of an argument goes to.
+type Edge struct {
+	Node  *Node // nil where no gradient is needed
+	Input int   // which of that node's results it is
+}
+
+// newNode makes a node by a call that writes its handle; nil where there is none.
+func newNode(f func(out unsafe.Pointer) error) (*Node, error) {
+	var h uintptr
+	if err := f(unsafe.Pointer(&h)); err != nil || h == 0 {
+		return nil, err
+	}
+	return &Node{own(h, capi.Trt_node_release)}, nil
+}
+
+func (n *Node) with(op string, f func(h uintptr) error) error {
+	var o *object
+	if n != nil {
+		o = n.o
+	}
+	return o.call(op, "node", f)
+}
+
+// GradNode is the node that made the tensor; nil for a leaf.
+func (t *Tensor) GradNode() (*Node, error) {
+	return newNode(func(out unsafe.Pointer) error {
+		return t.with("GradNode", func(h uintptr) error { return statusError(capi.Trt_tensor_grad_fn(h, out)) })
+	})
+}
+
+// Close releases the node.
+func (n *Node) Close() error {
+	if n == nil {
+		return nil
+	}
+	return n.o.close()
+}
+
+// Name is "AddBackward0" and the like.
+func (n *Node) Name() string {
+	var v string
+	_ = n.with("Name", func(h uintptr) error { v = capi.Trt_node_name(h); return nil })
+	return v
+}
+
+// Same tells whether two objects stand for one node.
+func (n *Node) Same(other *Node) bool {
+	same := false
+	_ = n.with("Same", func(h uintptr) error {
+		return other.with("Same", func(g uintptr) error { same = h == g; return nil })
+	})
+	return same
+}
+
+// NextFunctions are the node's edges, one for each argument that could need a gradient.
+func (n *Node) NextFunctions() (edges []Edge, err error) {
+	err = n.with("NextFunctions", func(h uintptr) error {
+		for i := 0; i < capi.Trt_node_next_count(h); i++ {
+			next, err := newNode(func(out unsafe.Pointer) error { return statusError(capi.Trt_node_next(h, i, out)) })
+			if err != nil {
+				return err
+			}
+			edges = append(edges, Edge{next, capi.Trt_node_next_input(h, i)})
+		}
+		return nil
+	})
+	return edges, err
+}
+
+// Variable is the leaf of a node AccumulateGrad; nil for another node.
+func (n *Node) Variable() (t *Tensor, err error) {
+	err = n.with("Variable", func(h uintptr) error {
+		w := capi.Trt_node_variable(h)
+		if w&1 != 0 {
+			return statusError(w &^ 1)
+		}
+		if w != 0 {
+			t = adopt(w | wordSpecial)
+		}
+		return nil
+	})
+	return t, err
+}
+
 // Grad is the accumulated gradient, nil when there is none.
 func (t *Tensor) Grad() (*Tensor, error) {
 	h := t.enter()

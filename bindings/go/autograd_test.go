@@ -46,6 +46,37 @@ func TestBackward(t *testing.T) {
 	equal(t, must(ToSlice[float32](must(x.Grad()))), []float32{2, 0, 12})
 }
 
+func TestNodes(t *testing.T) {
+	x, y := leaf(1, 2), must(FromSlice([]float32{3, 4}))
+	if n := must(x.GradNode()); n != nil {
+		t.Fatal(n)
+	}
+	sum := must(must(must(x.Mul(y)).Sum()).GradNode())
+	equal(t, sum.Name(), "SumBackward0")
+	edges := must(sum.NextFunctions())
+	mul := edges[0].Node
+	check(t, sum.Close())
+	equal(t, mul.Name(), "MulBackward0")
+	equal(t, edges[0].Input, 0)
+	if v := must(mul.Variable()); v != nil {
+		t.Fatal(v)
+	}
+	edges = must(mul.NextFunctions())
+	if len(edges) != 2 || edges[1].Node != nil {
+		t.Fatal(edges)
+	}
+	equal(t, edges[0].Node.Name(), "AccumulateGrad")
+	equal(t, must(ToSlice[float32](must(edges[0].Node.Variable()))), []float32{1, 2})
+	equal(t, edges[0].Node.Same(must(mul.NextFunctions())[0].Node), true)
+	equal(t, edges[0].Node.Same(mul), false)
+	check(t, mul.Close())
+	_, err := mul.NextFunctions()
+	fails(t, err, FailedPrecondition)
+	var none *Node
+	equal(t, none.Name(), "")
+	check(t, none.Close())
+}
+
 func TestModes(t *testing.T) {
 	x := leaf(1, 2)
 	stop := errors.New("stop")

@@ -38,6 +38,16 @@ func dispatch(value any, c *capi.Call) uintptr {
 			defer m.Close()
 			t, err := f(m, in[0])
 			return giveAll(c, err, t)
+		case ForwardPreHook:
+			m := adoptModule(capi.RetainModule(c.Module))
+			defer m.Close()
+			t, err := f(m, in[0])
+			return giveAll(c, err, t)
+		case ForwardHook:
+			m := adoptModule(capi.RetainModule(c.Module))
+			defer m.Close()
+			t, err := f(m, in[0], in[1])
+			return giveAll(c, err, t)
 		case visit:
 			m := adoptModule(capi.RetainModule(c.Module))
 			defer m.Close()

@@ -29,5 +29,10 @@
 // Grad mode, inference mode, the default dtype and scopes belong to a thread of the operating system. NoGrad, InferenceMode and so on lock
 // the calling goroutine to its thread while their function runs; goroutines that it starts are not in the mode.
 //
+// The library keeps memory for each thread that computed: lists of free blocks, a few MiB at most, and buffers of the products. Goroutines wander
+// over threads, so that a program with many that compute holds more of it than one whose workers stay on theirs (runtime.LockOSThread).
+//
+// WithContext lets a context cancel what the library computes.
+//
 // Any number of goroutines may use one tensor, or one module in eval mode, for reading. Writing needs external synchronization.
 package tensorrt

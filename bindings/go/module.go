@@ -54,6 +54,55 @@ func (m *Module) Forward(input *Tensor) (*Tensor, error) {
 	return adopt(w | wordSpecial), nil
 }
 
+// ForwardPreHook sees the input of a module before it computes. It returns nil, or another input. What it is given is closed afterwards (Share gives a
+// handle that stays).
+type ForwardPreHook func(m *Module, input *Tensor) (*Tensor, error)
+
+// ForwardHook sees input and output of a module after it computed. It returns nil, or another output.
+type ForwardHook func(m *Module, input, output *Tensor) (*Tensor, error)
+
+// AddForwardPreHook adds a hook that runs whenever the module is run, also as a part of another one. Hooks run in the order in which they were
+// added; they must not keep the module. Adding and removing need external synchronization with every use of the module.
+func (m *Module) AddForwardPreHook(hook ForwardPreHook) (*ModuleHookHandle, error) {
+	return m.addHook("AddForwardPreHook", true, hook == nil, hook)
+}
+
+// AddForwardHook adds a hook after the module's forward function, likewise.
+func (m *Module) AddForwardHook(hook ForwardHook) (*ModuleHookHandle, error) {
+	return m.addHook("AddForwardHook", false, hook == nil, hook)
+}
+
+func (m *Module) addHook(op string, before, missing bool, hook any) (*ModuleHookHandle, error) {
+	if missing {
+		return nil, invalid(op, "the hook is nil")
+	}
+	var id uint64
+	handle := new(ModuleHookHandle)
+	err := m.with(op, func(h uintptr) error {
+		if err := statusError(capi.AddModuleHook(h, before, hook, &id)); err != nil {
+			return err
+		}
+		// A handle of its own: the module of the caller may be closed before.
+		handle.module, handle.id = adoptModule(capi.RetainModule(h)), id
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return handle, nil
+}
+
+// ModuleHookHandle removes a hook of a module.
+type ModuleHookHandle struct {
+	module *Module
+	id     uint64
+}
+
+// Remove removes the hook. The second time is an error (NotFound).
+func (h *ModuleHookHandle) Remove() error {
+	return h.module.with("Remove", func(module uintptr) error { return statusError(capi.Trt_module_remove_hook(module, h.id)) })
+}
+
 // Train sets training mode, that of a new module, in the whole tree.
 func (m *Module) Train() error { return m.SetTraining(true) }
 

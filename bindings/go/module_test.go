@@ -262,3 +262,33 @@ func TestFiles(t *testing.T) {
 	}
 	fails(t, two.LoadStateDict(dict, true), InvalidArgument, "weight")
 }
+
+func TestModuleHooks(t *testing.T) {
+	inner := must(NewIdentity())
+	outer := must(NewSequential(inner))
+	x := must(FromSlice([]float32{1, 2}))
+	var seen []string
+	before := must(inner.AddForwardPreHook(func(m *Module, input *Tensor) (*Tensor, error) {
+		seen = append(seen, m.TypeName())
+		return input.AddScalar(1)
+	}))
+	after := must(inner.AddForwardHook(func(m *Module, input, output *Tensor) (*Tensor, error) {
+		seen = append(seen, fmt.Sprint(must(ToSlice[float32](input))))
+		return output.MulScalar(10)
+	}))
+	watching := must(inner.AddForwardHook(func(m *Module, input, output *Tensor) (*Tensor, error) { return nil, nil }))
+	equal(t, must(ToSlice[float32](must(outer.Forward(x)))), []float32{20, 30})
+	equal(t, seen, []string{"Identity", "[2 3]"})
+	check(t, before.Remove())
+	equal(t, must(ToSlice[float32](must(inner.Forward(x)))), []float32{10, 20})
+	check(t, after.Remove())
+	check(t, watching.Remove())
+	fails(t, after.Remove(), NotFound)
+	stop := errors.New("stop")
+	must(outer.AddForwardPreHook(func(m *Module, input *Tensor) (*Tensor, error) { return nil, stop }))
+	if _, err := outer.Forward(x); err != stop {
+		t.Fatal(err)
+	}
+	_, err := outer.AddForwardHook(nil)
+	fails(t, err, InvalidArgument)
+}

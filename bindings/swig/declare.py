@@ -28,7 +28,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-HANDLES = ("tensor", "tensor_list", "module", "state_dict", "optimizer", "scheduler", "dataset", "data_loader", "generator", "safetensors")
+HANDLES = ("tensor", "tensor_list", "module", "state_dict", "optimizer", "scheduler", "dataset", "data_loader", "generator", "safetensors", "cancel_token", "node")
 # The kind of an output by its C type.
 OUTPUTS = {f"trt_{h}**": h for h in HANDLES}
 OUTPUTS |= {"int64_t*": "int64", "uint64_t*": "uint64", "size_t*": "size", "double*": "double", "bool*": "bool", "trt_scalar*": "scalar", "char**": "string"}

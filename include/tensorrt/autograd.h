@@ -40,6 +40,27 @@ TRT_API bool trt_tensor_is_leaf(const trt_tensor* tensor);
  * The name of the node that made the tensor ("AddBackward0"), freed with trt_string_release; NULL in *out for a leaf. @since 0.1
  */
 TRT_API trt_status* trt_tensor_grad_fn_name(const trt_tensor* tensor, char** out);
+/**
+ * A node of the graph that a backward pass goes through: it takes the gradients of an operator's results to its arguments. Counted, immutable, and
+ * keeps alive what lies behind it.
+ */
+typedef struct trt_node trt_node;
+/** Another reference (returns its argument). NULL gives NULL. @since 0.1 */
+TRT_API trt_node* trt_node_retain(trt_node* node);
+/** Releases one reference; NULL is allowed; any thread. @since 0.1 */
+TRT_API void trt_node_release(trt_node* node);
+/** The node that made the tensor: a new handle, or NULL in *out for a leaf. @since 0.1 */
+TRT_API trt_status* trt_tensor_grad_fn(const trt_tensor* tensor, trt_node** out);
+/** "AddBackward0", borrowed from the node; "AccumulateGrad" where a leaf's gradient arrives; NULL for NULL. @since 0.1 */
+TRT_API const char* trt_node_name(const trt_node* node);
+/** Number of the node's edges (PyTorch's next_functions), one for each argument that could need a gradient; 0 for NULL. @since 0.1 */
+TRT_API size_t trt_node_next_count(const trt_node* node);
+/** Where edge `index` leads: a new handle, or NULL in *out where no gradient is needed. TRT_OUT_OF_RANGE beyond the end. @since 0.1 */
+TRT_API trt_status* trt_node_next(const trt_node* node, size_t index, trt_node** out);
+/** Which of that node's results the edge belongs to; 0 where it leads nowhere, beyond the end, and for NULL. @since 0.1 */
+TRT_API size_t trt_node_next_input(const trt_node* node, size_t index);
+/** The leaf of an AccumulateGrad node: a new handle; NULL in *out for another node. @since 0.1 */
+TRT_API trt_status* trt_node_variable(const trt_node* node, trt_tensor** out);
 /** The accumulated gradient: a new handle, or NULL in *out when there is none. @since 0.1 */
 TRT_API trt_status* trt_tensor_grad(const trt_tensor* tensor, trt_tensor** out);
 /**

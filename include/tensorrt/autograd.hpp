@@ -46,6 +46,34 @@ class InferenceMode {
 
 namespace autograd {
 
+/** A node of the graph that a backward pass goes through; empty after default construction. Copying copies the
+ * reference. */
+class Node : public detail::Handle<trt_node, trt_node_retain, trt_node_release> {
+ public:
+  Node() = default;
+  /** Takes over a handle. */
+  explicit Node(trt_node* owned) : Handle(owned) {}
+  /** "AddBackward0". */
+  std::string name() const { return get() ? trt_node_name(get()) : ""; }
+  /** An edge: the node that it leads to (empty where no gradient is needed), and which of that node's results. */
+  struct Edge;
+  inline std::vector<Edge> next_functions() const;
+  /** The leaf of an AccumulateGrad node; else an empty tensor. */
+  Tensor variable() const { return Tensor::adopt(detail::create(trt_node_variable, get())); }
+  friend bool operator==(const Node& a, const Node& b) { return a.get() == b.get(); }
+  friend bool operator!=(const Node& a, const Node& b) { return a.get() != b.get(); }
+};
+struct Node::Edge {
+  Node node;
+  std::size_t input = 0;
+};
+inline std::vector<Node::Edge> Node::next_functions() const {
+  std::vector<Edge> out(trt_node_next_count(get()));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = {Node(detail::create(trt_node_next, get(), i)), trt_node_next_input(get(), i)};
+  return out;
+}
+
 /**
  * Backward from `outputs`: gradients accumulate in the leaves, or only in `inputs`. `gradients` may be left out, or
  * have empty elements, where outputs have one element.
@@ -178,6 +206,8 @@ class Function {
 };
 
 }  // namespace autograd
+
+inline autograd::Node Tensor::grad_fn() const { return autograd::Node(detail::create(trt_tensor_grad_fn, handle_)); }
 
 /** autograd::grad of one output. */
 inline std::vector<Tensor> grad(const Tensor& output, TensorList inputs, const Tensor& gradient = {},

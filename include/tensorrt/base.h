@@ -170,6 +170,31 @@ TRT_API int32_t trt_get_num_threads(void);
 /** Sets that number, 1 to 1024. Internally synchronized. @since 0.1 */
 TRT_API trt_status* trt_set_num_threads(int32_t threads);
 
+/**
+ * Something that one thread can ask for to be cancelled by another. Counted; internally synchronized. A thread that has a token (see
+ * trt_cancel_token_set_current) gives up at the next point where nothing is half done once the token is cancelled: the call fails with TRT_CANCELLED. Such
+ * points are: before an operator, an optimizer's step and each module's forward begins, between the nodes of a backward pass, and while a data
+ * loader's next batch is waited for, which comes with the next call then. A backward pass under a token accumulates at its end, so that a cancelled
+ * one has changed no gradient; what it did not need to retain of the graph may be freed. A forward pass keeps what finished layers did to their
+ * buffers. A token stays cancelled.
+ */
+typedef struct trt_cancel_token trt_cancel_token;
+/** A new token. Any thread. @since 0.1 */
+TRT_API trt_status* trt_cancel_token_create(trt_cancel_token** out);
+/** Another reference (returns its argument). NULL gives NULL. @since 0.1 */
+TRT_API trt_cancel_token* trt_cancel_token_retain(trt_cancel_token* token);
+/** Releases one reference; NULL is allowed; any thread. @since 0.1 */
+TRT_API void trt_cancel_token_release(trt_cancel_token* token);
+/** Cancels, for ever; again without effect; NULL is allowed. Any thread. @since 0.1 */
+TRT_API void trt_cancel_token_cancel(trt_cancel_token* token);
+/** Whether it was cancelled; false for NULL. Any thread. @since 0.1 */
+TRT_API bool trt_cancel_token_is_cancelled(const trt_cancel_token* token);
+/**
+ * Makes a token that of the calling thread (NULL: none), which only borrows it: keep it until another one is set on this thread. Returns the previous
+ * one, borrowed, to be restored. @since 0.1
+ */
+TRT_API trt_cancel_token* trt_cancel_token_set_current(trt_cancel_token* token);
+
 /** Log levels; the numbers are pinned. */
 typedef enum trt_log_level { TRT_LOG_DEBUG = 0, TRT_LOG_INFO = 1, TRT_LOG_WARNING = 2, TRT_LOG_ERROR = 3, TRT_LOG_OFF = 4 } trt_log_level;
 /** Receives a log line (level: a trt_log_level); may be called from any thread of the library, never concurrently with itself. */

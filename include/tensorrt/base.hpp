@@ -412,6 +412,37 @@ inline void shutdown() { trt_shutdown(); }
 inline int get_num_threads() { return trt_get_num_threads(); }
 inline void set_num_threads(int n) { check(trt_set_num_threads(n)); }
 
+/**
+ * Asks a thread that computes to give up; base.h tells when it does. A default-constructed one is new. Copying copies the reference.
+ *
+ *     trt::CancelToken token;
+ *     std::thread worker([token] {
+ *       trt::CancelScope scope(token);
+ *       train();                          // throws an Error with the code TRT_CANCELLED once it is cancelled
+ *     });
+ *     token.cancel();
+ */
+class CancelToken
+    : public detail::Handle<trt_cancel_token, trt_cancel_token_retain, trt_cancel_token_release> {
+ public:
+  CancelToken() : Handle(detail::create(trt_cancel_token_create)) {}
+  void cancel() const { trt_cancel_token_cancel(get()); }
+  bool is_cancelled() const { return trt_cancel_token_is_cancelled(get()); }
+};
+/** A token is this thread's for the life of the object. */
+class CancelScope {
+ public:
+  explicit CancelScope(const CancelToken& token)
+      : token_(token), previous_(trt_cancel_token_set_current(token_.get())) {}
+  ~CancelScope() { trt_cancel_token_set_current(previous_); }
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+
+ private:
+  CancelToken token_;
+  trt_cancel_token* previous_;
+};
+
 /** Receives log lines, from any thread but one at a time. What it throws is dropped. */
 using LogFunction = std::function<void(trt_log_level level, const std::string& message)>;
 /** Sends log lines to `fn`; an empty function ends that. */

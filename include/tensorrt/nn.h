@@ -129,6 +129,25 @@ TRT_API trt_status* trt_module_to_dtype(trt_module* module, trt_dtype dtype);
 /** Draws all parameters of the tree anew (generator NULL: the default one) and resets running statistics. @since 0.1 */
 TRT_API trt_status* trt_module_reset_parameters(trt_module* module, trt_generator* generator);
 
+/**
+ * A hook before a module's forward: sees the input (borrowed); may give another input in *out (ownership goes to the library). Returns NULL, or a status
+ * that fails the call of the module and reaches its caller unchanged. Called on the thread that runs the module, on several at once when several do.
+ */
+typedef trt_status* (*trt_module_pre_hook_fn)(trt_module* module, const trt_tensor* input, trt_tensor** out, void* user_data);
+/** A hook after it: sees input and output (borrowed), and may give another output in *out. Else as trt_module_pre_hook_fn. */
+typedef trt_status* (*trt_module_hook_fn)(trt_module* module, const trt_tensor* input, const trt_tensor* output, trt_tensor** out, void* user_data);
+/**
+ * Adds a hook that runs whenever the module is run, by trt_module_forward or as a part of another module; hooks run in the order in which they were
+ * added. `destroy` (may be NULL) runs exactly once: when the hook was removed or the module goes, also when this fails. user_data must not own the
+ * module. *out_id identifies the hook for removal. Adding and removing need external synchronization with every use of the module, but a hook
+ * itself may do both: it counts from the next call on. @since 0.1
+ */
+TRT_API trt_status* trt_module_add_forward_pre_hook(trt_module* module, trt_module_pre_hook_fn fn, void* user_data, trt_destroy_fn destroy, uint64_t* out_id);
+/** The same for a hook after forward. @since 0.1 */
+TRT_API trt_status* trt_module_add_forward_hook(trt_module* module, trt_module_hook_fn fn, void* user_data, trt_destroy_fn destroy, uint64_t* out_id);
+/** Removes a hook of either kind. TRT_NOT_FOUND when there is none of this id. @since 0.1 */
+TRT_API trt_status* trt_module_remove_hook(trt_module* module, uint64_t id);
+
 /** Visits a module (borrowed for the call). A status that it returns ends the walk and reaches the caller of trt_module_apply. */
 typedef trt_status* (*trt_module_visit_fn)(trt_module* module, void* user_data);
 /**

@@ -178,6 +178,34 @@ class Module : public detail::Handle<trt_module, trt_module_retain, trt_module_r
     return out;
   }
 
+  /**
+   * Calls fn(module, input) before each forward; fn may return a Tensor, which takes the input's place (an empty one does not). What it throws
+   * reaches the caller. Gives a number for remove_hook.
+   */
+  template <typename F>
+  std::uint64_t register_forward_pre_hook(F fn) const {
+    const auto call = [](trt_module* m, const trt_tensor* input, trt_tensor** out, void* user_data) {
+      return detail::guarded([&] { give(out, *static_cast<F*>(user_data), borrow(m), Tensor::borrow(input)); });
+    };
+    std::uint64_t id = 0;
+    check(trt_module_add_forward_pre_hook(get(), call, new F(std::move(fn)), detail::destroy<F>, &id));
+    return id;
+  }
+  /** Calls fn(module, input, output) after it; a Tensor that fn returns takes the output's place. */
+  template <typename F>
+  std::uint64_t register_forward_hook(F fn) const {
+    const auto call = [](trt_module* m, const trt_tensor* input, const trt_tensor* output, trt_tensor** out,
+                         void* user_data) {
+      return detail::guarded([&] {
+        give(out, *static_cast<F*>(user_data), borrow(m), Tensor::borrow(input), Tensor::borrow(output));
+      });
+    };
+    std::uint64_t id = 0;
+    check(trt_module_add_forward_hook(get(), call, new F(std::move(fn)), detail::destroy<F>, &id));
+    return id;
+  }
+  void remove_hook(std::uint64_t id) const { check(trt_module_remove_hook(get(), id)); }
+
   /** Adds a parameter, a buffer, a child; gives what was added. */
   Tensor register_parameter(const std::string& name, const Tensor& t) const {
     check(trt_module_register_parameter(get(), name.c_str(), t.get()));
@@ -225,6 +253,13 @@ class Module : public detail::Handle<trt_module, trt_module_retain, trt_module_r
 
  private:
   static std::string text(const char* s) { return s ? s : ""; }
+  template <typename F, typename... A>
+  static void give(trt_tensor** out, F& fn, A&&... arguments) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>)
+      fn(std::forward<A>(arguments)...);
+    else
+      *out = Tensor(fn(std::forward<A>(arguments)...)).release();
+  }
 };
 inline std::ostream& operator<<(std::ostream& out, const Module& m) {
   return m ? out << m.to_string() : out << "[ Module (empty) ]";
@@ -258,7 +293,8 @@ class CustomModule : public Module {
     if (!owner_) forget();
   }
   virtual Tensor forward(const Tensor& x) = 0;
-  Tensor operator()(const Tensor& x) { return forward(x); }
+  /** forward with the hooks of the module. */
+  Tensor operator()(const Tensor& x) { return Module::forward(x); }
 
  protected:
   explicit CustomModule(const std::string& type_name = "Module") : CustomModule(type_name, new Link) {}

@@ -6,6 +6,10 @@
 
 namespace trt {
 
+namespace autograd {
+class Node;
+}
+
 class Tensor;
 namespace indexing {
 class TensorIndex;
@@ -280,6 +284,8 @@ class Tensor {
   bool is_leaf() const { return trt_tensor_is_leaf(handle_); }
   /** "AddBackward0"; "" for a leaf. */
   std::string grad_fn_name() const { return detail::take_string(detail::create(trt_tensor_grad_fn_name, handle_)); }
+  /** The node that made the tensor; empty for a leaf. */
+  inline autograd::Node grad_fn() const;
   /** Gradients of this tensor, accumulated in the leaves, or only in `inputs`. `gradient` may be left out where there
    * is one element. */
   void backward(const Tensor& gradient = {}, bool retain_graph = false, bool create_graph = false,

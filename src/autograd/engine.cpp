@@ -1,8 +1,10 @@
 #include "autograd/engine.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "autograd/accumulate_grad.h"
+#include "base/cancel.h"
 #include "gen/all_ops.h"
 
 namespace trt::autograd {
@@ -20,8 +22,12 @@ struct State {
   GradVec grads;
 };
 
-// Leaves go first: their gradient is complete and its memory can be reused.
-uint64_t priority(Node* n) { return n->edge_count() == 0 ? ~uint64_t{0} : n->sequence(); }
+// Leaves go first: their gradient is complete and its memory can be reused. Under a cancel token they go last: as long as the pass can be cancelled it
+// has changed none.
+uint64_t priority(Node* n) {
+  if (n->edge_count() != 0) return n->sequence();
+  return TRT_UNLIKELY(current_cancel_token != nullptr) ? 0 : ~uint64_t{0};
+}
 
 // Node -> index into a vector of states: open addressing, a few bytes per node.
 class StateMap {
@@ -135,12 +141,25 @@ class GraphTask {
       const uint32_t index = *map_.find(root.node.get());
       if (map_.states[index].waiting == 0) push_once(index);
     }
+    std::optional<UncancelledGuard> finish;
     while (!ready_.empty()) {
       std::pop_heap(ready_.begin(), ready_.end(), Later{this});
       const uint32_t index = ready_.back();
       ready_.pop_back();
+      if (TRT_UNLIKELY(current_cancel_token != nullptr)) {
+        check_cancelled();
+        if (map_.states[index].node->edge_count() == 0) {
+          finish.emplace();
+          finish_retained();
+        }
+      }
       run_node(index, targets, captured);
     }
+    if (TRT_UNLIKELY(current_cancel_token != nullptr)) {
+      check_cancelled();
+      finish.emplace();
+    }
+    finish_retained();
     for (size_t i = 0; i < inputs.size(); ++i) {
       TRT_CHECK_CODE(captured[i].defined() || allow_unused || accumulate_inputs, Code::kFailedPrecondition, "grad: input ", i, " (", inputs[i],
                      ") does not reach any output; pass allow_unused to get no gradient for it");
@@ -252,7 +271,10 @@ class GraphTask {
           hooks = node->hooks;
         }
         run_hooks(hooks, node->name(), grads);
-        if (!node->retained.empty()) keep_retained(node, grads);
+        if (!node->retained.empty()) {
+          if (current_cancel_token) retained_.emplace_back(node, grads);
+          else keep_retained(node, grads);
+        }
       }
     }
     if (map_.states[index].capture)
@@ -283,6 +305,12 @@ class GraphTask {
     }
   }
 
+  // Under a cancel token: when the pass cannot be cancelled any more.
+  void finish_retained() {
+    for (const auto& [node, grads] : retained_) keep_retained(node, grads);
+    retained_.clear();
+  }
+
   static void keep_retained(Node* node, const GradVec& grads) {
     std::vector<Tensor> dropped;  // freed after the locks are gone
     std::lock_guard lock(node->mutex());
@@ -308,6 +336,7 @@ class GraphTask {
   static constexpr uint32_t kNone = ~0u;
   std::vector<uint32_t> next_;  // the state that each edge of each node leads to, kNone where no gradient is wanted
   std::vector<uint32_t> ready_;
+  std::vector<std::pair<Node*, GradVec>> retained_;
 };
 
 void check_counts(TensorList outputs, TensorList grads) {

@@ -1,6 +1,7 @@
 // autograd.h: gradients, hooks, modes.
 #include "tensorrt/autograd.h"
 
+#include "autograd/accumulate_grad.h"
 #include "autograd/custom_function.h"
 #include "autograd/engine.h"
 #include "autograd/meta.h"
@@ -55,6 +56,12 @@ class HostBackward final : public autograd::BackwardCallback {
   HostData data_;
 };
 
+autograd::Node* impl(trt_node* n) { return reinterpret_cast<autograd::Node*>(n); }
+const autograd::Node* impl(const trt_node* n) { return reinterpret_cast<const autograd::Node*>(n); }
+trt_node* handle(autograd::Node* n) { return reinterpret_cast<trt_node*>(n); }
+using capi::handle;
+using capi::impl;
+
 const Tensor& checked(const BorrowedTensor& t, const char* name) {
   if (!t.get().defined()) throw_null_argument(name);
   return t.get();
@@ -89,6 +96,42 @@ TRT_EXPORT trt_status* trt_tensor_grad_fn_name(const trt_tensor* tensor, char** 
     BorrowedTensor t(impl(tensor));
     const auto node = autograd::grad_fn(checked(t, "tensor"));
     *out = node ? copy_string(node->name()) : nullptr;
+  });
+}
+TRT_EXPORT trt_node* trt_node_retain(trt_node* node) {
+  if (node) impl(node)->retain();
+  return node;
+}
+TRT_EXPORT void trt_node_release(trt_node* node) {
+  if (node) impl(node)->release();
+}
+TRT_EXPORT trt_status* trt_tensor_grad_fn(const trt_tensor* tensor, trt_node** out) {
+  return guard("trt_tensor_grad_fn", [&] {
+    require_out(out, "out");
+    BorrowedTensor t(impl(tensor));
+    *out = handle(autograd::grad_fn(checked(t, "tensor")).detach());
+  });
+}
+TRT_EXPORT const char* trt_node_name(const trt_node* node) { return node ? impl(node)->name() : nullptr; }
+TRT_EXPORT size_t trt_node_next_count(const trt_node* node) { return node ? impl(node)->edge_count() : 0; }
+TRT_EXPORT trt_status* trt_node_next(const trt_node* node, size_t index, trt_node** out) {
+  return guard("trt_node_next", [&] {
+    require_out(out, "out");
+    if (!node) throw_null_argument("node");
+    const size_t count = impl(node)->edge_count();
+    TRT_CHECK_CODE(index < count, Code::kOutOfRange, "index ", index, " is out of range for ", impl(node)->name(), " with ", count, " edges");
+    *out = handle(autograd::NodePtr(impl(node)->edge(index).node).detach());
+  });
+}
+TRT_EXPORT size_t trt_node_next_input(const trt_node* node, size_t index) {
+  return index < trt_node_next_count(node) ? impl(node)->edge(index).input : 0;
+}
+TRT_EXPORT trt_status* trt_node_variable(const trt_node* node, trt_tensor** out) {
+  return guard("trt_node_variable", [&] {
+    require_out(out, "out");
+    if (!node) throw_null_argument("node");
+    const auto* leaf = dynamic_cast<const autograd::AccumulateGrad*>(impl(node));
+    give(leaf ? Tensor(leaf->leaf()) : Tensor(), out);
   });
 }
 TRT_EXPORT trt_status* trt_tensor_grad(const trt_tensor* tensor, trt_tensor** out) {

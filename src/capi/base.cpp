@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/cancel.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "capi/convert.h"
@@ -59,6 +60,9 @@ trt_status* make_named_status(int code, std::string_view op, std::string_view me
     return &out_of_memory_status();
   }
 }
+
+trt_cancel_token* handle(CancelToken* t) { return reinterpret_cast<trt_cancel_token*>(t); }
+CancelToken* impl(trt_cancel_token* t) { return reinterpret_cast<CancelToken*>(t); }
 
 CachingAllocator& allocator_of(trt_device device) {
   const Device d = to_device(device);
@@ -174,6 +178,27 @@ TRT_EXPORT int32_t trt_get_num_threads(void) { return num_threads(); }
 TRT_EXPORT trt_status* trt_set_num_threads(int32_t threads) {
   return guard("trt_set_num_threads", [&] { set_num_threads(threads); });
 }
+
+TRT_EXPORT trt_status* trt_cancel_token_create(trt_cancel_token** out) {
+  return guard("trt_cancel_token_create", [&] {
+    require_out(out, "out");
+    *out = handle(new CancelToken);
+  });
+}
+TRT_EXPORT trt_cancel_token* trt_cancel_token_retain(trt_cancel_token* token) {
+  if (token) impl(token)->retain();
+  return token;
+}
+TRT_EXPORT void trt_cancel_token_release(trt_cancel_token* token) {
+  if (token) impl(token)->release();
+}
+TRT_EXPORT void trt_cancel_token_cancel(trt_cancel_token* token) {
+  if (token) impl(token)->cancel();
+}
+TRT_EXPORT bool trt_cancel_token_is_cancelled(const trt_cancel_token* token) {
+  return token && reinterpret_cast<const CancelToken*>(token)->cancelled();
+}
+TRT_EXPORT trt_cancel_token* trt_cancel_token_set_current(trt_cancel_token* token) { return handle(std::exchange(current_cancel_token, impl(token))); }
 
 TRT_EXPORT trt_status* trt_set_log_callback(trt_log_fn fn, void* user_data, trt_destroy_fn destroy) {
   return guard("trt_set_log_callback", [&] { set_log_callback(fn, user_data, destroy); });

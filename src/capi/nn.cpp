@@ -33,6 +33,29 @@ class HostModule final : public nn::Module {
   HostData data_;
 };
 
+// A hook of the host: one of the functions.
+class HostHook final : public nn::Module::Hook {
+ public:
+  HostHook(trt_module_pre_hook_fn before, trt_module_hook_fn after, HostData data) : before_(before), after_(after), data_(std::move(data)) {}
+  Tensor call(nn::Module& module, const Tensor& input, const Tensor& output) override {
+    trt_tensor* given = nullptr;
+    trt_status* status;
+    {
+      NoScope no_scope;
+      status = before_ ? before_(handle(&module), capi::handle(input.impl()), &given, data_.get())
+                       : after_(handle(&module), capi::handle(input.impl()), capi::handle(output.impl()), &given, data_.get());
+    }
+    Tensor result = Tensor::adopt(impl(given));
+    if (status) throw StatusError(status);
+    return result;
+  }
+
+ private:
+  trt_module_pre_hook_fn before_;
+  trt_module_hook_fn after_;
+  HostData data_;
+};
+
 void give(StateDictPtr dict, trt_state_dict** out) { *out = handle(dict.detach()); }
 
 StateDictPtr to_dict(const std::vector<nn::Module::Parameter>& list) {
@@ -123,7 +146,7 @@ TRT_EXPORT void trt_module_release(trt_module* module) {
 TRT_EXPORT trt_status* trt_module_forward(trt_module* module, const trt_tensor* input, trt_tensor** out) {
   return guard("trt_module_forward", [&] {
     require_out(out, "out");
-    capi::give(checked(module)->forward(checked(input, "input")), out);
+    capi::give((*checked(module))(checked(input, "input")), out);
   });
 }
 TRT_EXPORT trt_status* trt_module_train(trt_module* module, bool mode) {
@@ -216,6 +239,27 @@ TRT_EXPORT trt_status* trt_module_apply(trt_module* module, trt_module_visit_fn 
       if (trt_status* status = fn(handle(&m), data.get())) throw StatusError(status);
     });
   });
+}
+
+TRT_EXPORT trt_status* trt_module_add_forward_pre_hook(trt_module* module, trt_module_pre_hook_fn fn, void* user_data, trt_destroy_fn destroy,
+                                                       uint64_t* out_id) {
+  HostData data(user_data, destroy);
+  return guard("trt_module_add_forward_pre_hook", [&] {
+    require_out(out_id, "out_id");
+    if (!fn) throw_null_argument("fn");
+    *out_id = checked(module)->add_hook(true, make_intrusive<HostHook>(fn, nullptr, std::move(data)));
+  });
+}
+TRT_EXPORT trt_status* trt_module_add_forward_hook(trt_module* module, trt_module_hook_fn fn, void* user_data, trt_destroy_fn destroy, uint64_t* out_id) {
+  HostData data(user_data, destroy);
+  return guard("trt_module_add_forward_hook", [&] {
+    require_out(out_id, "out_id");
+    if (!fn) throw_null_argument("fn");
+    *out_id = checked(module)->add_hook(false, make_intrusive<HostHook>(nullptr, fn, std::move(data)));
+  });
+}
+TRT_EXPORT trt_status* trt_module_remove_hook(trt_module* module, uint64_t id) {
+  return guard("trt_module_remove_hook", [&] { TRT_CHECK_CODE(checked(module)->remove_hook(id), Code::kNotFound, "there is no hook ", id); });
 }
 
 TRT_EXPORT trt_status* trt_module_state_dict(const trt_module* module, trt_state_dict** out) {

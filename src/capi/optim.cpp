@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/cancel.h"
 #include "capi/host_callback.h"
 #include "capi/nn_handles.h"
 #include "optim/scheduler.h"
@@ -135,7 +136,10 @@ TRT_EXPORT trt_status* trt_optimizer_set_lr(trt_optimizer* optimizer, double lr)
   });
 }
 TRT_EXPORT trt_status* trt_optimizer_step(trt_optimizer* optimizer) {
-  return guard("trt_optimizer_step", [&] { checked_optimizer(optimizer)->step(); });
+  return guard("trt_optimizer_step", [&] {
+    check_cancelled();
+    checked_optimizer(optimizer)->step();
+  });
 }
 TRT_EXPORT trt_status* trt_optimizer_zero_grad(trt_optimizer* optimizer, bool set_to_none) {
   return guard("trt_optimizer_zero_grad", [&] { checked_optimizer(optimizer)->zero_grad(set_to_none); });

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "core/modes.h"
@@ -178,6 +179,7 @@ bool DataLoader::next_inline(std::vector<Tensor>* out) {
   // The dataset may be the host's and use this loader again; the list in use must stay as it is.
   std::vector<int64_t> list = std::move(s.indices);
   ThreadStateGuard guard(s.modes);
+  UncancelledGuard finish;  // a batch that was begun and is given up would be lost
   std::vector<Tensor> batch = s.dataset->batch(list);
   s.indices = std::move(list);
   *out = std::move(batch);
@@ -189,6 +191,7 @@ bool DataLoader::next(std::vector<Tensor>* out) {
   if (s.owner != 0)
     TRT_CHECK_CODE(s.owner == ::getpid(), Code::kFailedPrecondition,
                    "data loader: its worker threads belong to the process before fork(); create a new loader in the child");
+  check_cancelled();
   if (!s.begun) {
     s.modes = thread_state;
     s.begun = true;
@@ -198,13 +201,17 @@ bool DataLoader::next(std::vector<Tensor>* out) {
 
   Slot slot;
   {
+    CancelWait woken(s.mutex, s.ready);
     std::unique_lock lock(s.mutex);
     Slot* at = nullptr;
     s.ready.wait(lock, [&] {
       at = &s.slots[s.delivered % s.slots.size()];
-      return at->ready || (s.exhausted && s.delivered == s.drawn);
+      return at->ready || (s.exhausted && s.delivered == s.drawn) || cancelled();
     });
-    if (!at->ready) return false;
+    if (!at->ready) {
+      if (!(s.exhausted && s.delivered == s.drawn)) throw_cancelled();
+      return false;
+    }
     std::swap(slot, *at);
     ++s.delivered;
   }

@@ -39,7 +39,7 @@ class Sequential final : public Module {
     // A child may be the host's and add children meanwhile.
     for (size_t i = 0; i < children().size(); ++i) {
       const ModulePtr child = children()[i].module;
-      x = child->forward(x);
+      x = (*child)(x);
     }
     return x;
   }

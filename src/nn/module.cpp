@@ -178,6 +178,33 @@ void Module::set_parameter(const std::string& path, const Tensor& tensor) {
   throw_error(Code::kNotFound, str_cat("module: ", type_name_, " has no parameter '", path, "'"));
 }
 
+uint64_t Module::add_hook(bool before, intrusive_ptr<Hook> hook) {
+  hooks_.push_back({next_hook_, before, std::move(hook)});
+  return next_hook_++;
+}
+
+bool Module::remove_hook(uint64_t id) {
+  const auto at = std::find_if(hooks_.begin(), hooks_.end(), [id](const NumberedHook& h) { return h.id == id; });
+  if (at == hooks_.end()) return false;
+  const intrusive_ptr<Hook> gone = std::move(at->hook);  // may run the host's code, so after the list is in order
+  hooks_.erase(at);
+  return true;
+}
+
+Tensor Module::forward_with_hooks(const Tensor& input) {
+  // A hook may add or remove hooks: they count from the next call on.
+  const std::vector<NumberedHook> hooks = hooks_;
+  Tensor x = input;
+  for (const auto& h : hooks)
+    if (h.before)
+      if (Tensor given = h.hook->call(*this, x, Tensor()); given.defined()) x = std::move(given);
+  Tensor y = forward(x);
+  for (const auto& h : hooks)
+    if (!h.before)
+      if (Tensor given = h.hook->call(*this, x, y); given.defined()) y = std::move(given);
+  return y;
+}
+
 void Module::apply(const std::function<void(Module&)>& f) {
   Visited visited;
   walk_children_first(*this, visited, f);

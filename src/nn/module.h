@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cancel.h"
 #include "core/generator.h"
 #include "core/state_dict.h"
 
@@ -41,7 +42,23 @@ class Module : public RefCounted<Module> {
   explicit Module(std::string type_name);
   virtual ~Module();
 
+  // What the module computes. Callers use operator(), which runs the hooks, too.
   virtual Tensor forward(const Tensor& input) = 0;
+  Tensor operator()(const Tensor& input) {
+    check_cancelled();
+    return TRT_LIKELY(hooks_.empty()) ? forward(input) : forward_with_hooks(input);
+  }
+
+  // Runs before forward (then `output` is undefined) and may give another input, or after it and may give another output; undefined keeps it.
+  class Hook : public RefCounted<Hook> {
+   public:
+    virtual ~Hook() = default;
+    virtual Tensor call(Module& module, const Tensor& input, const Tensor& output) = 0;
+  };
+  // In the order of their registration. The number is for removal. A module does not hand its hooks on to its children.
+  uint64_t add_hook(bool before, intrusive_ptr<Hook> hook);
+  bool remove_hook(uint64_t id);  // false when there is none
+
   // What stands in the parentheses of the printed form, before the children.
   virtual std::string extra_repr() const { return {}; }
   // Draws the module's own parameters anew (null: from the default generator) and resets its buffers.
@@ -104,6 +121,15 @@ class Module : public RefCounted<Module> {
   std::vector<Parameter> parameters_;
   std::vector<Buffer> buffers_;
   std::vector<Child> children_;
+
+  struct NumberedHook {
+    uint64_t id;
+    bool before;
+    intrusive_ptr<Hook> hook;
+  };
+  Tensor forward_with_hooks(const Tensor& input);
+  std::vector<NumberedHook> hooks_;
+  uint64_t next_hook_ = 1;
 };
 
 // The deepest nesting of modules.

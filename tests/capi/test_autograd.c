@@ -657,6 +657,75 @@ static void test_custom_function_reentrant(void** state) {
   trt_tensor_release(x);
 }
 
+static trt_status* no_gradient(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* user_data) {
+  (void)grads;
+  (void)grads_count;
+  (void)out;
+  (void)out_count;
+  (void)user_data;
+  return NULL;
+}
+
+static void test_graph_can_be_walked(void** state) {
+  (void)state;
+  trt_tensor *x = vec(kX, 3, true), *y = vec(kY, 3, false), *z, *s, *leaf;
+  ok(trt_mul(x, y, &z));
+  s = sum(z);
+  trt_node *node, *next, *accumulate, *nothing = (trt_node*)x;
+  ok(trt_tensor_grad_fn(s, &node));
+  assert_string_equal(trt_node_name(node), "SumBackward0");
+  assert_int_equal(trt_node_next_count(node), 1);
+  ok(trt_node_next(node, 0, &next));
+  trt_tensor_release(s);
+  trt_tensor_release(z);
+  trt_node_release(node);
+  // The node keeps what lies behind it.
+  assert_string_equal(trt_node_name(next), "MulBackward0");
+  assert_int_equal(trt_node_next_count(next), 2);
+  ok(trt_node_next(next, 0, &accumulate));
+  assert_int_equal(trt_node_next_input(next, 0), 0);
+  assert_string_equal(trt_node_name(accumulate), "AccumulateGrad");
+  assert_int_equal(trt_node_next_count(accumulate), 0);
+  ok(trt_node_variable(accumulate, &leaf));
+  assert_ptr_equal(leaf, x);
+  trt_tensor_release(leaf);
+  leaf = x;
+  ok(trt_node_variable(next, &leaf));
+  assert_null(leaf);
+  ok(trt_node_next(next, 1, &nothing));
+  assert_null(nothing);
+  ok(trt_tensor_grad_fn(x, &nothing));
+  assert_null(nothing);
+  fails(trt_node_next(next, 2, &nothing), TRT_OUT_OF_RANGE, "MulBackward0 with 2 edges");
+  fails(trt_node_next(NULL, 0, &nothing), TRT_INVALID_ARGUMENT, "node");
+  fails(trt_node_variable(NULL, &leaf), TRT_INVALID_ARGUMENT, "node");
+  fails(trt_tensor_grad_fn(NULL, &nothing), TRT_INVALID_ARGUMENT, "tensor");
+  assert_null(trt_node_name(NULL));
+  assert_int_equal(trt_node_next_count(NULL), 0);
+  assert_int_equal(trt_node_next_input(NULL, 0), 0);
+  assert_int_equal(trt_node_next_input(next, 5), 0);
+  assert_ptr_equal(trt_node_retain(next), next);
+  trt_node_release(next);
+  trt_node_release(next);
+  trt_node_release(accumulate);
+
+  // Which of a node's results an edge belongs to.
+  trt_tensor *computed[2] = {vec(kX, 3, false), vec(kY, 3, false)}, *made[2], *product;
+  ok(trt_custom_function("Pair", (const trt_tensor* const*)&x, 1, (const trt_tensor* const*)computed, 2, no_gradient, NULL, NULL, made));
+  ok(trt_mul(made[1], made[0], &product));
+  ok(trt_tensor_grad_fn(product, &node));
+  assert_int_equal(trt_node_next_input(node, 0), 1);
+  assert_int_equal(trt_node_next_input(node, 1), 0);
+  trt_node_release(node);
+  trt_tensor_release(product);
+  for (int i = 0; i < 2; ++i) {
+    trt_tensor_release(made[i]);
+    trt_tensor_release(computed[i]);
+  }
+  trt_tensor_release(x);
+  trt_tensor_release(y);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_leaf_and_accumulation),
@@ -680,6 +749,7 @@ int main(void) {
       cmocka_unit_test(test_set_data),
       cmocka_unit_test(test_long_chain),
       cmocka_unit_test(test_threads_share_a_leaf),
+      cmocka_unit_test(test_graph_can_be_walked),
       cmocka_unit_test(test_nothing_leaks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

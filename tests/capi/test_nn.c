@@ -620,11 +620,117 @@ static void test_threads(void** state) {
   trt_module_release(m);
 }
 
+/* --- hooks --- */
+
+struct hook_log {
+  char text[64];
+  int destroyed;
+  uint64_t id;
+  bool fail, again;
+};
+
+static void hook_gone(void* data) { ++((struct hook_log*)data)->destroyed; }
+
+static trt_status* doubling(trt_module* module, const trt_tensor* input, trt_tensor** out, void* data) {
+  struct hook_log* log = data;
+  strcat(log->text, trt_module_type_name(module));
+  strcat(log->text, "<");
+  if (log->fail) return trt_status_create(TRT_UNAVAILABLE, "the hook says no");
+  return trt_add(input, input, trt_scalar_int(1), out);
+}
+
+static trt_status* watching(trt_module* module, const trt_tensor* input, const trt_tensor* output, trt_tensor** out, void* data) {
+  struct hook_log* log = data;
+  (void)out;
+  assert_true(first(output) == -first(input) || first(output) == first(input));
+  strcat(log->text, ">");
+  // A hook may remove itself and add another one.
+  if (log->id) {
+    ok(trt_module_remove_hook(module, log->id));
+    log->id = 0;
+  }
+  if (log->again) {
+    log->again = false;
+    ok(trt_module_add_forward_hook(module, watching, data, hook_gone, &log->id));
+    log->id = 0;
+  }
+  return NULL;
+}
+
+static trt_status* negating(trt_module* module, const trt_tensor* input, const trt_tensor* output, trt_tensor** out, void* data) {
+  (void)module;
+  (void)input;
+  (void)data;
+  return trt_neg(output, out);
+}
+
+static void test_hooks(void** state) {
+  (void)state;
+  trt_module *inner, *outer;
+  ok(trt_identity_create(&inner));
+  ok(trt_sequential_create(&inner, 1, &outer));
+  const int64_t one = 1;
+  const double three = 3;
+  trt_tensor *x, *y;
+  ok(trt_tensor_from_data(&three, &one, 1, TRT_FLOAT64, &x));
+  struct hook_log log = {.id = 0};
+  uint64_t before, before_too, after, negate;
+  ok(trt_module_add_forward_pre_hook(inner, doubling, &log, hook_gone, &before));
+  ok(trt_module_add_forward_pre_hook(inner, doubling, &log, hook_gone, &before_too));
+  ok(trt_module_add_forward_hook(inner, watching, &log, hook_gone, &after));
+  ok(trt_module_add_forward_hook(inner, negating, NULL, NULL, &negate));
+  assert_true(before != before_too && after != negate && before != after);
+  // As a part of another module, too; each hook sees what the one before made.
+  y = forward(outer, x);
+  assert_true(first(y) == -12);
+  trt_tensor_release(y);
+  assert_string_equal(log.text, "Identity<Identity<>");
+  ok(trt_module_remove_hook(inner, before));
+  assert_int_equal(log.destroyed, 1);
+  fails(trt_module_remove_hook(inner, before), TRT_NOT_FOUND, "no hook");
+  y = forward(inner, x);
+  assert_true(first(y) == -6);
+  trt_tensor_release(y);
+
+  log.fail = true;
+  y = x;
+  trt_status* s = trt_module_forward(outer, x, &y);
+  assert_int_equal(trt_status_code(s), TRT_UNAVAILABLE);
+  assert_string_equal(trt_status_message(s), "the hook says no");
+  trt_status_release(s);
+  assert_ptr_equal(y, x);
+  log.fail = false;
+
+  log.id = after;
+  log.again = true;
+  log.text[0] = 0;
+  y = forward(inner, x);
+  trt_tensor_release(y);
+  assert_string_equal(log.text, "Identity<>");
+  assert_int_equal(log.destroyed, 2);
+  // The new one comes behind the negating one.
+  y = forward(inner, x);
+  trt_tensor_release(y);
+  assert_string_equal(log.text, "Identity<>Identity<>");
+
+  uint64_t id = 77;
+  fails(trt_module_add_forward_hook(inner, NULL, &log, hook_gone, &id), TRT_INVALID_ARGUMENT, "fn");
+  fails(trt_module_add_forward_pre_hook(NULL, doubling, &log, hook_gone, &id), TRT_INVALID_ARGUMENT, "module");
+  fails(trt_module_add_forward_pre_hook(inner, doubling, &log, hook_gone, NULL), TRT_INVALID_ARGUMENT, "out_id");
+  assert_int_equal(id, 77);
+  assert_int_equal(log.destroyed, 5);
+  trt_module_release(outer);
+  assert_int_equal(log.destroyed, 5);
+  trt_module_release(inner);
+  assert_int_equal(log.destroyed, 7);
+  trt_tensor_release(x);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tree),  cmocka_unit_test(test_modes), cmocka_unit_test(test_state_dict),     cmocka_unit_test(test_custom),
       cmocka_unit_test(test_apply), cmocka_unit_test(test_depth), cmocka_unit_test(test_initial_values), cmocka_unit_test(test_options),
-      cmocka_unit_test(test_threads), cmocka_unit_test(test_names_are_utf8),
+      cmocka_unit_test(test_threads), cmocka_unit_test(test_names_are_utf8), cmocka_unit_test(test_hooks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -632,6 +632,66 @@ void dispatcher(void**) {
   throws(TRT_NOT_FOUND, "nothing", [] { table::call("nothing", {}); });
 }
 
+void hooks(void**) {
+  struct Twice : nn::CustomModule {
+    Twice() : CustomModule("Twice") {}
+    Tensor forward(const Tensor& x) override { return x * 2; }
+  };
+  auto twice = nn::make_module<Twice>();
+  nn::Sequential net{twice};
+  std::string seen;
+  const auto before = twice->register_forward_pre_hook([&](const nn::Module& m, const Tensor& x) {
+    seen += m.type_name() + std::to_string(x.numel());
+    return x + 1;
+  });
+  const auto watching = twice->register_forward_hook([&](const nn::Module&, const Tensor& x, const Tensor& y) {
+    seen += is(y, {x.item<double>() * 2}) ? "!" : "?";
+  });
+  const auto after = twice->register_forward_hook([](const nn::Module&, const Tensor&, const Tensor& y) { return -y; });
+  // As a part, as a handle, and as the object itself.
+  assert_true(is(net(vec({3})), {-8}) && is(twice.forward(vec({3})), {-8}) && is((*twice)(vec({3})), {-8}));
+  assert_string_equal(seen.c_str(), "Twice1!Twice1!Twice1!");
+  twice->remove_hook(before);
+  twice->remove_hook(after);
+  assert_true(is(net(vec({3})), {6}));
+  twice->remove_hook(watching);
+  throws(TRT_NOT_FOUND, "no hook", [&] { twice->remove_hook(watching); });
+  net.register_forward_hook([](const nn::Module&, const Tensor&, const Tensor&) { throw std::logic_error("mine"); });
+  bool caught = false;
+  try {
+    net(vec({1}));
+  } catch (const std::logic_error& e) {
+    caught = std::string(e.what()) == "mine";
+  }
+  assert_true(caught);
+}
+
+void graphs_and_tokens(void**) {
+  const Tensor x = vec({1, 2}).requires_grad_(), y = vec({3, 4});
+  const Tensor loss = (x * y).sum();
+  assert_true(!x.grad_fn() && loss.grad_fn().name() == "SumBackward0" && loss.grad_fn() == loss.grad_fn());
+  const auto mul = loss.grad_fn().next_functions()[0];
+  assert_true(mul.node.name() == "MulBackward0" && mul.input == 0 && mul.node != loss.grad_fn());
+  const auto next = mul.node.next_functions();
+  assert_true(next.size() == 2 && !next[1].node && next[0].node.variable().is_same(x) && !mul.node.variable().defined());
+
+  const trt::CancelToken token, other;
+  {
+    const trt::CancelScope scope(token);
+    assert_true(!token.is_cancelled());
+    token.cancel();
+    throws(TRT_CANCELLED, "cancelled", [&] { loss.backward(); });
+    {
+      const trt::CancelScope inner(other);
+      assert_true(is(x + x, {2, 4}));
+    }
+    throws(TRT_CANCELLED, "cancelled", [&] { x + x; });
+  }
+  assert_true(token.is_cancelled() && !x.grad().defined());
+  loss.backward();
+  assert_true(is(x.grad(), {3, 4}));
+}
+
 }  // namespace
 
 int main() {
@@ -639,7 +699,7 @@ int main() {
       cmocka_unit_test(layers),       cmocka_unit_test(custom_modules), cmocka_unit_test(trees),
       cmocka_unit_test(initializers), cmocka_unit_test(losses),         cmocka_unit_test(optimizers),
       cmocka_unit_test(datasets),     cmocka_unit_test(gradients),      cmocka_unit_test(library),
-      cmocka_unit_test(dispatcher),
+      cmocka_unit_test(dispatcher),   cmocka_unit_test(hooks),          cmocka_unit_test(graphs_and_tokens),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -69,6 +69,22 @@ trt_status* hook(const trt_tensor* grad, trt_tensor** out, void* user_data) {
   return nullptr;
 }
 
+jlong reference(const trt_tensor* t) { return reinterpret_cast<jlong>(trt_tensor_retain(const_cast<trt_tensor*>(t))); }
+
+trt_status* module_hook(trt_module* module, const trt_tensor* input, const trt_tensor* output, trt_tensor** out, void* user_data) {
+  JNIEnv* env = trtj::environment();
+  Frame frame(env);
+  if (!frame) return no_environment();
+  const jlong made = env->CallStaticLongMethod(ids.callbacks, ids.module_hook, static_cast<jobject>(user_data),
+                                               reinterpret_cast<jlong>(trt_module_retain(module)), reference(input), reference(output));
+  if (env->ExceptionCheck()) return trtj::take_exception(env);
+  if (made) *out = reinterpret_cast<trt_tensor*>(made);
+  return nullptr;
+}
+trt_status* module_pre_hook(trt_module* module, const trt_tensor* input, trt_tensor** out, void* user_data) {
+  return module_hook(module, input, nullptr, out, user_data);
+}
+
 // A call whose outputs Java puts into an array; also when it threw, what is there is ours to release.
 template <typename F>
 trt_status* filled(JNIEnv* env, trt_tensor** out, size_t count, F&& call) {
@@ -327,6 +343,14 @@ NATIVE(jlongArray, grad, jlongArray outputs, jlongArray inputs, jlongArray grads
 NATIVE(jlong, addHook, jlong tensor, jobject fn) {
   uint64_t id = 0;
   good(env, trt_tensor_add_hook(handle<trt_tensor>(tensor), hook, trtj::keep(env, fn), end, &id));
+  return static_cast<jlong>(id);
+}
+
+NATIVE(jlong, addModuleHook, jlong module, jboolean before, jobject fn) {
+  uint64_t id = 0;
+  jobject kept = trtj::keep(env, fn);
+  good(env, before ? trt_module_add_forward_pre_hook(handle<trt_module>(module), module_pre_hook, kept, end, &id)
+                   : trt_module_add_forward_hook(handle<trt_module>(module), module_hook, kept, end, &id));
   return static_cast<jlong>(id);
 }
 

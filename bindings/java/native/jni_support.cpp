@@ -48,6 +48,7 @@ bool look_up(JNIEnv* env) {
          (ids.memory_check = env->GetStaticMethodID(ids.memory, "check", "()V")) &&
          (ids.scalar_make = env->GetStaticMethodID(ids.scalar, "make", "(IJ)Lorg/libtensorrt/Scalar;")) &&
          (ids.hook = env->GetStaticMethodID(ids.callbacks, "hook", "(Ljava/lang/Object;J)J")) &&
+         (ids.module_hook = env->GetStaticMethodID(ids.callbacks, "moduleHook", "(Ljava/lang/Object;JJJ)J")) &&
          (ids.backward = env->GetStaticMethodID(ids.callbacks, "backward", "(Ljava/lang/Object;[J[J)V")) &&
          (ids.sample = env->GetStaticMethodID(ids.callbacks, "sample", "(Ljava/lang/Object;J[J)V")) &&
          (ids.map = env->GetStaticMethodID(ids.callbacks, "map", "(Ljava/lang/Object;[J[J)V")) &&

@@ -15,7 +15,7 @@ namespace trtj {
 struct Ids {
   jclass errors, memory, callbacks, scalar, string;
   jmethodID errors_make, errors_describe, memory_check, scalar_make;
-  jmethodID hook, backward, sample, map, forward, factor, log, ended;  // of callbacks
+  jmethodID hook, module_hook, backward, sample, map, forward, factor, log, ended;  // of callbacks
   jfieldID scalar_kind, scalar_bits, long_value, double_value, boolean_value;
 };
 extern Ids ids;

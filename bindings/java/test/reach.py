@@ -20,7 +20,7 @@ NOT_NEEDED = {
     "trt_tensor_from_data": "fromArray reads Java's arrays in place", "trt_status_create": "trt_status_create_with", "trt_shutdown": "TensorRuntime.emptyCache",
     "trt_safetensors_retain": "objects of Java have one handle", "trt_module_retain": "the same", "trt_optimizer_retain": "the same",
     "trt_scheduler_retain": "the same", "trt_dataset_retain": "the same", "trt_data_loader_retain": "the same", "trt_generator_retain": "the same",
-    "trt_state_dict_retain": "the same",
+    "trt_state_dict_retain": "the same", "trt_cancel_token_retain": "the same", "trt_node_retain": "the same",
 }
 
 

@@ -65,7 +65,7 @@ bool init_types(PyObject* module);
 
 // --- handles of other kinds (handle.cpp) ---
 
-enum class HandleKind { kModule, kOptimizer, kScheduler, kDataset, kDataLoader, kGenerator, kSafetensors, kCount };
+enum class HandleKind { kModule, kOptimizer, kScheduler, kDataset, kDataLoader, kGenerator, kSafetensors, kCancelToken, kNode, kCount };
 PyObject* wrap_handle(void* handle, HandleKind kind);
 // The handle of a trt._C.Handle of that kind, or of an object whose attribute _handle is one; nullptr for None without an exception.
 bool to_handle(PyObject* object, HandleKind kind, void** out);

@@ -27,6 +27,8 @@ const Kind kKinds[] = {
     {"data_loader", release<trt_data_loader, trt_data_loader_release>},
     {"generator", release<trt_generator, trt_generator_release>},
     {"safetensors", release<trt_safetensors, trt_safetensors_release>},
+    {"cancel token", release<trt_cancel_token, trt_cancel_token_release>},
+    {"node", release<trt_node, trt_node_release>},
 };
 static_assert(sizeof kKinds / sizeof *kKinds == static_cast<size_t>(HandleKind::kCount));
 
@@ -52,8 +54,19 @@ PyObject* handle_repr(PyObject* self) {
   return PyUnicode_FromFormat("<trt._C.Handle of a %s at %p>", kind_of(h).name, h->handle);
 }
 
+// Two objects for one thing of the library are equal.
+PyObject* handle_compare(PyObject* self, PyObject* other, int operation) {
+  if ((operation != Py_EQ && operation != Py_NE) || !Py_IS_TYPE(other, handle_type)) Py_RETURN_NOTIMPLEMENTED;
+  const bool same = reinterpret_cast<HandleObject*>(self)->handle == reinterpret_cast<HandleObject*>(other)->handle;
+  return PyBool_FromLong(same == (operation == Py_EQ));
+}
+
+Py_hash_t handle_hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(reinterpret_cast<HandleObject*>(self)->handle) >> 4); }
+
 PyType_Slot handle_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(handle_dealloc)},
                               {Py_tp_repr, reinterpret_cast<void*>(handle_repr)},
+                              {Py_tp_richcompare, reinterpret_cast<void*>(handle_compare)},
+                              {Py_tp_hash, reinterpret_cast<void*>(handle_hash)},
                               {Py_tp_doc, const_cast<char*>("A counted handle of the C library.")},
                               {}};
 PyType_Spec handle_spec = {"trt._C.Handle", sizeof(HandleObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};

@@ -516,5 +516,86 @@ class CustomFunctions(unittest.TestCase):
             autograd.gradcheck(Bad.apply, (trt.ones(1),))
 
 
+class Graphs(unittest.TestCase):
+    def test_nodes(self):
+        x, y = trt.tensor([1.0, 2.0], requires_grad=True), trt.tensor([3.0, 4.0])
+        self.assertIsNone(x.grad_fn)
+        z = (x * y).sum()
+        node = z.grad_fn
+        self.assertEqual((node.name(), repr(node)), ("SumBackward0", "<SumBackward0>"))
+        self.assertEqual((node, hash(node)), (z.grad_fn, hash(z.grad_fn)))
+        del z
+        (mul, number), = node.next_functions
+        self.assertEqual((mul.name(), number), ("MulBackward0", 0))
+        (leaf, _), nothing = mul.next_functions
+        self.assertEqual((leaf.name(), leaf.next_functions, nothing), ("AccumulateGrad", (), (None, 0)))
+        self.assertEqual(leaf.variable.data_ptr(), x.data_ptr())
+        self.assertFalse(hasattr(mul, "variable"))
+        self.assertNotEqual(mul, leaf)
+        self.assertNotEqual(mul, 1)
+
+        class Pair(Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2, x * 3
+
+            @staticmethod
+            def backward(ctx, a, b):
+                return a * 2 + b * 3
+
+        a, b = Pair.apply(x)
+        self.assertEqual([n for _, n in (b * a).grad_fn.next_functions], [1, 0])
+
+
+class Cancelling(unittest.TestCase):
+    def test_operators_and_passes(self):
+        x = trt.ones(3, requires_grad=True)
+        loss = (x * 2).sum()
+        token = trt.CancelToken()
+        with token as entered:
+            self.assertIs(entered, token)
+            loss.backward(retain_graph=True)
+            self.assertFalse(token.is_cancelled())
+            x.grad = None
+            token.cancel()
+            for call in loss.backward, lambda: x + x, lambda: trt.optim.SGD([x], lr=1.0).step():
+                with self.assertRaises(trt.CancelledError):
+                    call()
+            # The innermost counts.
+            with trt.CancelToken(), token:
+                self.assertRaises(trt.CancelledError, loss.backward)
+            with trt.CancelToken():
+                self.assertEqual((x + x).sum().item(), 6)
+            self.assertRaises(trt.CancelledError, loss.backward)
+        self.assertTrue(token.is_cancelled())
+        self.assertIsNone(x.grad)
+        loss.backward()
+        self.assertEqual(x.grad.tolist(), [2, 2, 2])
+
+    def test_from_another_thread(self):
+        token, begun, errors = trt.CancelToken(), threading.Barrier(3), []
+
+        def work():
+            x = trt.ones(8, requires_grad=True)
+            try:
+                with token:
+                    (x * x).sum().backward()
+                    begun.wait(20)
+                    while True:
+                        (x * x).sum().backward()
+            except trt.CancelledError as e:
+                errors.append(e)
+
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for t in threads:
+            t.start()
+        begun.wait(20)
+        token.cancel()
+        for t in threads:
+            t.join(20)
+        self.assertEqual([e.code for e in errors], ["CANCELLED"] * 2)
+        self.assertEqual(trt.ones(2).sum().item(), 2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -21,7 +21,7 @@ from trt._tensor import Tensor
 from trt._ops import *  # noqa: F403  (hides built-in functions from here on, as sum and all)
 from trt._dtypes import (bfloat16, bool, double, finfo, float, float16, float32, float64, half, iinfo, int, int8, int16, int32, int64, long, short, uint8,
                          can_cast, get_default_dtype, promote_types, result_type, set_default_dtype)
-from trt._modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from trt._modes import CancelToken, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from trt._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from trt._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from trt._functions import (broadcast_shapes, fill, get_num_threads, is_floating_point, is_nonzero, is_tensor, nonzero, numel, set_log_callback, set_log_level, set_num_threads,

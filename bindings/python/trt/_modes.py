@@ -1,7 +1,8 @@
-"""Modes of the thread: recording of gradients, inference mode. Each is a context manager and a decorator."""
+"""Modes of the thread: recording of gradients, inference mode (each is a context manager and a decorator), and its cancel token."""
 
 import functools
 import inspect
+import threading
 
 from trt import _C
 
@@ -126,3 +127,39 @@ class inference_mode(_Mode):
 
     def __exit__(self, *_):
         _C.trt_set_inference_mode(self._previous)
+
+
+class CancelToken:
+    """Asks threads that compute to give up. A thread in whose `with` block a cancelled token stands gets a CancelledError at the next point where nothing is half
+    done: before an operator, between the nodes of a backward pass (which has changed no gradient then), while it waits for a batch (which comes next time).
+
+        token = trt.CancelToken()
+        def work():
+            with token:
+                train()
+        threading.Thread(target=work).start()
+        token.cancel()
+
+    Blocks nest; the innermost counts. One token may stand in blocks of any number of threads.
+    """
+
+    def __init__(self):
+        self._handle = _C.trt_cancel_token_create()
+        self._before = threading.local()
+
+    def cancel(self) -> None:
+        """Cancels, for ever. Any thread may do it."""
+        _C.trt_cancel_token_cancel(self)
+
+    def is_cancelled(self) -> bool:
+        """Whether cancel was called."""
+        return _C.trt_cancel_token_is_cancelled(self)
+
+    def __enter__(self):
+        # The library only borrows tokens: the ones before are kept here, this one by the block.
+        self._before.__dict__.setdefault("tokens", []).append((_C.trt_cancel_token_set_current(self), self))
+        return self
+
+    def __exit__(self, *_):
+        before, _self = self._before.tokens.pop()
+        _C.trt_cancel_token_set_current(before)

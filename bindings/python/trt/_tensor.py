@@ -78,8 +78,8 @@ class Tensor(_C.TensorBase):
         """The node of the graph that made the tensor, or None."""
         from trt.autograd import Node
 
-        name = self._grad_fn_name
-        return None if name is None else Node(name)
+        handle = _C.trt_tensor_grad_fn(self)
+        return None if handle is None else Node(handle)
 
     @property
     def data(self):

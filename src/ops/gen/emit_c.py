@@ -145,7 +145,7 @@ def _convert(a):
 
 
 def source(group, ops):
-    out = [BANNER.format(group), f'#include "capi/convert.h"\n#include "gen/{group}_ops.h"\n#include "tensorrt/ops.h"\n\nusing namespace trt;\nusing namespace trt::capi;\n\nextern "C" {{\n\n']
+    out = [BANNER.format(group), f'#include "base/cancel.h"\n#include "capi/convert.h"\n#include "gen/{group}_ops.h"\n#include "tensorrt/ops.h"\n\nusing namespace trt;\nusing namespace trt::capi;\n\nextern "C" {{\n\n']
     for op in ops:
         if op.hidden or "internal" in op.tags:
             continue
@@ -153,7 +153,7 @@ def source(group, ops):
             params = [d for d, _ in c_params(v.schema)] + [d for d, _, _ in c_outputs(v)]
             args = ", ".join(_convert(a) for a in v.schema.args)
             outs = c_outputs(v)
-            body = []
+            body = ["    check_cancelled();\n"]
             for _, n, _ in outs:
                 body.append(f"    require_out({n}, \"{n}\");\n")
             callee = f"op::{v.cpp_name}({args})"

@@ -270,6 +270,8 @@ const (
 	Map      = int(C.TRTGO_MAP)
 	LR       = int(C.TRTGO_LR)
 	Log      = int(C.TRTGO_LOG)
+
+	ModuleHook = int(C.TRTGO_MODULE_HOOK)
 )
 
 // Call is what the library asks of Go. In and Out are memory of C, valid during the call.
@@ -324,6 +326,11 @@ func SetLogCallback(value any) uintptr {
 // AddHook is trt_tensor_add_hook.
 func AddHook(h uintptr, value any, id *uint64) uintptr {
 	return word(C.trtgo_tensor_add_hook(C.uintptr_t(h), C.uintptr_t(cgo.NewHandle(value)), (*C.uint64_t)(id)))
+}
+
+// AddModuleHook is trt_module_add_forward_pre_hook, or trt_module_add_forward_hook.
+func AddModuleHook(module uintptr, before bool, value any, id *uint64) uintptr {
+	return word(C.trtgo_module_add_hook(C.uintptr_t(module), C.bool(before), C.uintptr_t(cgo.NewHandle(value)), (*C.uint64_t)(id)))
 }
 
 // Apply is trt_module_apply.

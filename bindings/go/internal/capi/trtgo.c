@@ -48,6 +48,22 @@ trt_status* trtgo_tensor_add_hook(uintptr_t tensor, uintptr_t handle, uint64_t* 
   return trt_tensor_add_hook((trt_tensor*)tensor, on_hook, (void*)handle, on_destroy, out_id);
 }
 
+// A hook before the forward function sees the input alone.
+static trt_status* on_module_pre_hook(trt_module* module, const trt_tensor* input, trt_tensor** out, void* user_data) {
+  uintptr_t in = (uintptr_t)input;
+  trtgo_call c = {.in = &in, .in_count = 1, .out = (uintptr_t*)out, .out_count = 1, .module = (uintptr_t)module};
+  return call(&c, TRTGO_MODULE_HOOK, user_data);
+}
+static trt_status* on_module_hook(trt_module* module, const trt_tensor* input, const trt_tensor* output, trt_tensor** out, void* user_data) {
+  const uintptr_t in[2] = {(uintptr_t)input, (uintptr_t)output};
+  trtgo_call c = {.in = in, .in_count = 2, .out = (uintptr_t*)out, .out_count = 1, .module = (uintptr_t)module};
+  return call(&c, TRTGO_MODULE_HOOK, user_data);
+}
+trt_status* trtgo_module_add_hook(uintptr_t module, bool before, uintptr_t handle, uint64_t* out_id) {
+  return before ? trt_module_add_forward_pre_hook((trt_module*)module, on_module_pre_hook, (void*)handle, on_destroy, out_id)
+                : trt_module_add_forward_hook((trt_module*)module, on_module_hook, (void*)handle, on_destroy, out_id);
+}
+
 static trt_status* on_visit(trt_module* module, void* user_data) {
   trtgo_call c = {.module = (uintptr_t)module};
   return call(&c, TRTGO_VISIT, user_data);

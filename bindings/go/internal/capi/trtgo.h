@@ -55,7 +55,7 @@ trt_status* trtgo_status(int code, const char* message, size_t length, uintptr_t
 uintptr_t trtgo_status_handle(uintptr_t status);
 
 // What the library asks of Go. `kind` is one of the numbers below; other fields are used by some of them.
-enum { TRTGO_DESTROY, TRTGO_HOOK, TRTGO_BACKWARD, TRTGO_FORWARD, TRTGO_VISIT, TRTGO_GET, TRTGO_MAP, TRTGO_LR, TRTGO_LOG };
+enum { TRTGO_DESTROY, TRTGO_HOOK, TRTGO_BACKWARD, TRTGO_FORWARD, TRTGO_VISIT, TRTGO_GET, TRTGO_MAP, TRTGO_LR, TRTGO_LOG, TRTGO_MODULE_HOOK };
 typedef struct trtgo_call {
   uintptr_t handle; // a cgo.Handle
   int64_t kind;
@@ -73,6 +73,7 @@ typedef struct trtgo_call {
 // The functions of the C API that take a callback: `handle` is a cgo.Handle, deleted when the library lets go of it.
 trt_status* trtgo_set_log_callback(uintptr_t handle);
 trt_status* trtgo_tensor_add_hook(uintptr_t tensor, uintptr_t handle, uint64_t* out_id);
+trt_status* trtgo_module_add_hook(uintptr_t module, bool before, uintptr_t handle, uint64_t* out_id);
 trt_status* trtgo_module_apply(uintptr_t module, uintptr_t handle);
 trt_status* trtgo_custom_module_create(const char* type_name, uintptr_t handle, uintptr_t* out);
 trt_status* trtgo_dataset_from_callback(int64_t size, size_t fields, uintptr_t handle, uintptr_t* out);

@@ -7,16 +7,40 @@ from trt.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck  # n
 
 
 class Node:
-    """The node of the graph that made a tensor: its name."""
+    """A node of the graph that a backward pass goes through. It keeps alive what lies behind it."""
 
-    def __init__(self, name):
-        self._name = name
+    def __init__(self, handle):
+        self._handle = handle
 
     def name(self) -> str:
-        return self._name
+        """"AddBackward0"."""
+        return _C.trt_node_name(self)
+
+    @property
+    def next_functions(self):
+        """For each argument that could need a gradient: the node that its gradient goes to (None where it needs none), and which of that node's results it is."""
+        nexts = []
+        for i in range(_C.trt_node_next_count(self)):
+            handle = _C.trt_node_next(self, i)
+            nexts.append((None if handle is None else Node(handle), _C.trt_node_next_input(self, i)))
+        return tuple(nexts)
+
+    @property
+    def variable(self):
+        """The leaf in which the gradient arrives, of a node AccumulateGrad."""
+        leaf = _C.trt_node_variable(self)
+        if leaf is None:
+            raise AttributeError(f"{self.name()} has no attribute 'variable'")
+        return leaf
+
+    def __eq__(self, other):
+        return self._handle == other._handle if isinstance(other, Node) else NotImplemented
+
+    def __hash__(self):
+        return hash(self._handle)
 
     def __repr__(self):
-        return f"<{self._name}>"
+        return f"<{self.name()}>"
 
 
 class RemovableHandle:

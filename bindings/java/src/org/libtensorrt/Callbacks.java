@@ -36,6 +36,8 @@ final class Callbacks {
 
   static native long addHook(long tensor, Object hook);
 
+  static native long addModuleHook(long module, boolean before, Object hook);
+
   static native long[] customFunction(String name, long[] inputs, long[] outputs, Object context);
 
   static native void setLogCallback(Object callback);
@@ -62,6 +64,21 @@ final class Callbacks {
     try (TensorScope scope = new TensorScope()) {
       Tensor replaced = ((Tensor.Hook) hook).apply(Tensor.adopt(grad));
       return give(replaced);
+    }
+  }
+
+  static long moduleHook(Object hook, long module, long input, long output) {
+    try (TensorScope scope = new TensorScope()) {
+      Module m = Module.ofReference(module);
+      try {
+        Tensor x = Tensor.adopt(input);
+        if (hook instanceof Module.PreHook before) {
+          return give(before.apply(m, x));
+        }
+        return give(((Module.Hook) hook).apply(m, x, Tensor.adopt(output)));
+      } finally {
+        Module.endOfReference(m);
+      }
     }
   }
 

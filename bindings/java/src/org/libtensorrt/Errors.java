@@ -15,6 +15,7 @@ final class Errors {
       case IO -> new TensorException.Io(op, message);
       case DATA -> new TensorException.Data(op, message);
       case FAILED_PRECONDITION -> new TensorException.FailedPrecondition(op, message);
+      case CANCELLED -> new TensorException.Cancelled(op, message);
       default -> new TensorException(code, op, message);
     };
   }

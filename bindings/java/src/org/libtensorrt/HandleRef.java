@@ -15,6 +15,8 @@ final class HandleRef extends PhantomReference<Object> {
   static final int DATA_LOADER = 6;
   static final int GENERATOR = 7;
   static final int SAFETENSORS = 8;
+  static final int CANCEL_TOKEN = 9;
+  static final int GRAPH_NODE = 10;
 
   static final ReferenceQueue<Object> QUEUE = new ReferenceQueue<>();
 
@@ -53,6 +55,8 @@ final class HandleRef extends PhantomReference<Object> {
       case DATASET -> Native.trt_dataset_release(pointer);
       case DATA_LOADER -> Native.trt_data_loader_release(pointer);
       case GENERATOR -> Native.trt_generator_release(pointer);
+      case CANCEL_TOKEN -> Native.trt_cancel_token_release(pointer);
+      case GRAPH_NODE -> Native.trt_node_release(pointer);
       default -> Native.trt_safetensors_release(pointer);
     }
   }

@@ -90,6 +90,25 @@ public non-sealed class Module extends NativeObject {
     return m;
   }
 
+  /** The module that a callback is given as a reference of its own. */
+  static Module ofReference(long reference) {
+    WeakReference<Module> own = OWN.get(reference);
+    Module m = own == null ? null : own.get();
+    if (m != null && !m.isClosed()) {
+      Native.trt_module_release(reference);
+      return m;
+    }
+    return new Module(reference);
+  }
+
+  /** After the callback: a Java object that was made for it is closed. */
+  static void endOfReference(Module m) {
+    WeakReference<Module> own = OWN.get(m.pointer);
+    if (own == null || own.get() != m) {
+      m.close();
+    }
+  }
+
   static void forget(long pointer) {
     WeakReference<Module> own = OWN.get(pointer);
     if (own != null && own.get() == null) {
@@ -152,6 +171,78 @@ public non-sealed class Module extends NativeObject {
       return Tensor.adopt(Native.trt_module_forward(pointer, pointer(input)));
     } finally {
       leave(this, input);
+    }
+  }
+
+  /** Sees the input of a module before it computes, and may replace it. */
+  @FunctionalInterface
+  public interface PreHook {
+    /**
+     * Called on the thread that runs the module. What it throws fails the call and arrives at its caller.
+     *
+     * @param module the module, to be used during the call
+     * @param input its input; closed when the hook returns, unless {@link Tensor#keep() kept}
+     * @return another input, or null to leave it
+     */
+    Tensor apply(Module module, Tensor input);
+  }
+
+  /** Sees the output of a module, and may replace it. */
+  @FunctionalInterface
+  public interface Hook {
+    /**
+     * Called on the thread that runs the module. What it throws fails the call and arrives at its caller.
+     *
+     * @param module the module, to be used during the call
+     * @param input its input; closed when the hook returns, unless {@link Tensor#keep() kept}
+     * @param output its output, likewise
+     * @return another output, or null to leave it
+     */
+    Tensor apply(Module module, Tensor input, Tensor output);
+  }
+
+  /**
+   * Adds a hook that runs before the module computes, also as a part of another module. Hooks run in the order in which they were added. The hook
+   * must not hold this module.
+   *
+   * @param hook the hook
+   * @return its number, for {@link #removeHook(long)}
+   */
+  public final long registerForwardPreHook(PreHook hook) {
+    enter();
+    try {
+      return Callbacks.addModuleHook(pointer, true, Objects.requireNonNull(hook));
+    } finally {
+      leave();
+    }
+  }
+
+  /**
+   * Adds a hook that runs after the module computed, as {@link #registerForwardPreHook}.
+   *
+   * @param hook the hook
+   * @return its number, for {@link #removeHook(long)}
+   */
+  public final long registerForwardHook(Hook hook) {
+    enter();
+    try {
+      return Callbacks.addModuleHook(pointer, false, Objects.requireNonNull(hook));
+    } finally {
+      leave();
+    }
+  }
+
+  /**
+   * Removes a hook of either kind.
+   *
+   * @param id its number
+   */
+  public final void removeHook(long id) {
+    enter();
+    try {
+      Native.trt_module_remove_hook(pointer, id);
+    } finally {
+      leave();
     }
   }
 

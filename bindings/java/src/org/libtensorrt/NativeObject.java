@@ -11,7 +11,8 @@ import java.lang.invoke.VarHandle;
  * another is inside a call on it: that call ends undisturbed, and the memory goes when it is over.
  */
 public abstract sealed class NativeObject implements AutoCloseable
-    permits TensorOperators, Module, StateDict, Optimizer, LRScheduler, Dataset, DataLoader, Generator, Safetensors {
+    permits TensorOperators, Module, StateDict, Optimizer, LRScheduler, Dataset, DataLoader, Generator, Safetensors, CancelToken,
+        GraphNode {
   // `state`: twice the number of calls that use the object, plus CLOSED; DESTROYED is added by the one who releases the handle.
   private static final int CLOSED = 1;
   private static final int DESTROYED = 1 << 30;

@@ -708,6 +708,20 @@ public final class Tensor extends TensorOperators {
   }
 
   /**
+   * The node of the graph that made the tensor.
+   *
+   * @return a new object; null for a leaf
+   */
+  public GraphNode gradFn() {
+    enter();
+    try {
+      return GraphNode.adopt(Native.trt_tensor_grad_fn(pointer));
+    } finally {
+      leave();
+    }
+  }
+
+  /**
    * The accumulated gradient.
    *
    * @return a new tensor object; null when there is none

@@ -100,6 +100,15 @@ public class TensorException extends RuntimeException {
     }
   }
 
+  /** A {@link CancelToken} cancelled the call. */
+  public static final class Cancelled extends TensorException {
+    private static final long serialVersionUID = 1;
+
+    Cancelled(String op, String message) {
+      super(ErrorCode.CANCELLED, op, message);
+    }
+  }
+
   /** The object's state forbids the call. */
   public static final class FailedPrecondition extends TensorException {
     private static final long serialVersionUID = 1;

@@ -10,10 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -342,6 +344,197 @@ final class CallbackTest {
         assertSame(tired, assertThrows(RuntimeException.class, () -> LRScheduler.lambdaLR(o, (epoch, group) -> {
           throw tired;
         })));
+      }
+    }
+  }
+
+  @Test
+  void moduleHooks() {
+    try (TensorScope scope = new TensorScope(); Module inner = Layers.identity(); Module outer = Module.sequential(inner)) {
+      Tensor x = floats(1, 2);
+      List<String> seen = new ArrayList<>();
+      Tensor[] given = new Tensor[1];
+      final long before = inner.registerForwardPreHook((m, in) -> {
+        seen.add(m.typeName() + Arrays.toString(in.toFloatArray()));
+        given[0] = in;
+        return in.add(1);
+      });
+      final long after = inner.registerForwardHook((m, in, out) -> {
+        seen.add(Arrays.toString(in.toFloatArray()) + Arrays.toString(out.toFloatArray()));
+        return out.mul(10);
+      });
+      long watching = inner.registerForwardHook((m, in, out) -> null);
+      assertArrayEquals(new float[] {20, 30}, outer.forward(x).toFloatArray());
+      assertEquals(List.of("Identity[1.0, 2.0]", "[2.0, 3.0][2.0, 3.0]"), seen);
+      assertTrue(given[0].isClosed());
+      inner.removeHook(before);
+      assertArrayEquals(new float[] {10, 20}, inner.forward(x).toFloatArray());
+      inner.removeHook(after);
+      inner.removeHook(watching);
+      assertThrows(TensorException.NotFound.class, () -> inner.removeHook(after));
+      RuntimeException mine = new RuntimeException("no");
+      outer.registerForwardPreHook((m, in) -> {
+        throw mine;
+      });
+      assertSame(mine, assertThrows(RuntimeException.class, () -> outer.forward(x)));
+      assertThrows(NullPointerException.class, () -> outer.registerForwardHook(null));
+
+      // A module of one's own arrives as itself.
+      final class Own extends Module {
+        Own() {
+          super("Own");
+        }
+
+        @Override
+        protected Tensor compute(Tensor in) {
+          return in.neg();
+        }
+      }
+      try (Own own = new Own(); Module all = Module.sequential(own)) {
+        Module[] found = new Module[1];
+        own.registerForwardHook((m, in, out) -> {
+          found[0] = m;
+          return null;
+        });
+        assertArrayEquals(new float[] {-1, -2}, all.forward(x).toFloatArray());
+        assertSame(own, found[0]);
+        assertFalse(own.isClosed());
+        found[0] = null;
+      }
+    }
+  }
+
+  @Test
+  void graphs() {
+    try (TensorScope scope = new TensorScope()) {
+      Tensor x = floats(1, 2).setRequiresGrad(true);
+      Tensor y = floats(3, 4);
+      assertNull(x.gradFn());
+      try (GraphNode sum = x.mul(y).sum().gradFn()) {
+        assertEquals("<SumBackward0>", sum.toString());
+        GraphNode.Edge edge = sum.nextFunctions().get(0);
+        try (GraphNode mul = edge.node()) {
+          assertEquals("MulBackward0", mul.name());
+          assertEquals(0, edge.input());
+          assertNull(mul.variable());
+          List<GraphNode.Edge> next = mul.nextFunctions();
+          assertEquals(2, next.size());
+          assertNull(next.get(1).node());
+          try (GraphNode leaf = next.get(0).node(); GraphNode again = mul.nextFunctions().get(0).node()) {
+            assertEquals("AccumulateGrad", leaf.name());
+            assertEquals(again, leaf);
+            assertEquals(again.hashCode(), leaf.hashCode());
+            assertFalse(leaf.equals(mul));
+            assertArrayEquals(new float[] {1, 2}, leaf.variable().toFloatArray());
+            assertEquals(List.of(), leaf.nextFunctions());
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void cancelTokens() throws Exception {
+    try (CancelToken token = new CancelToken(); TensorScope scope = new TensorScope()) {
+      Tensor x = floats(1, 2).setRequiresGrad(true);
+      Tensor loss = x.mul(2).sum();
+      assertFalse(token.isCancelled());
+      assertEquals(6, token.call(loss::itemDouble));
+      token.cancel();
+      token.cancel();
+      assertTrue(token.isCancelled());
+      TensorException.Cancelled error = assertThrows(TensorException.Cancelled.class, () -> token.run(() -> loss.backward()));
+      assertEquals(ErrorCode.CANCELLED, error.code());
+      assertNull(x.grad());
+      // Only inside.
+      assertEquals(6, loss.itemDouble());
+      x.mul(2).sum().backward();
+
+      // In another thread, in the middle of a training loop.
+      CancelToken other = new CancelToken();
+      Throwable[] thrown = new Throwable[1];
+      CountDownLatch begun = new CountDownLatch(3);
+      Thread thread = new Thread(() -> {
+        try {
+          other.run(() -> train(begun));
+        } catch (Throwable e) {
+          thrown[0] = e;
+        }
+      });
+      thread.start();
+      begun.await();
+      other.cancel();
+      thread.join(20_000);
+      other.close();
+      assertTrue(thrown[0] instanceof TensorException.Cancelled, String.valueOf(thrown[0]));
+      assertThrows(IllegalStateException.class, other::cancel);
+    }
+  }
+
+  private static void train(CountDownLatch begun) {
+    for (;;) {
+      try (TensorScope scope = new TensorScope()) {
+        floats(1, 2).setRequiresGrad(true).mul(2).sum().backward();
+        begun.countDown();
+      }
+    }
+  }
+
+  @Test
+  void interrupts() throws Exception {
+    CountDownLatch begun = new CountDownLatch(3);
+    Throwable[] thrown = new Throwable[1];
+    boolean[] mark = new boolean[1];
+    Thread thread = new Thread(() -> {
+      try {
+        CancelToken.interruptible(() -> {
+          train(begun);
+          return null;
+        });
+      } catch (Throwable e) {
+        thrown[0] = e;
+        mark[0] = Thread.currentThread().isInterrupted();
+      }
+    });
+    thread.start();
+    begun.await();
+    thread.interrupt();
+    thread.join(20_000);
+    assertTrue(thrown[0] instanceof InterruptedException, String.valueOf(thrown[0]));
+    assertTrue(thrown[0].getCause() instanceof TensorException.Cancelled);
+    assertFalse(mark[0]);
+    // A thread that is marked already, and one that waits for a batch that does not come.
+    Thread.currentThread().interrupt();
+    assertThrows(InterruptedException.class, () -> CancelToken.interruptible(() -> floats(1).add(1)));
+    assertFalse(Thread.currentThread().isInterrupted());
+    assertEquals(3.0, CancelToken.interruptible(() -> {
+      try (TensorScope scope = new TensorScope()) {
+        return floats(1, 2).sum().itemDouble();
+      }
+    }));
+    CountDownLatch asked = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    try (Dataset d = Dataset.of(4, 1, i -> {
+      asked.countDown();
+      go.await();
+      return new Tensor[] {Tensor.of(i)};
+    }); DataLoader loader = new DataLoader(d, new DataLoaderOptions().numWorkers(1))) {
+      Thread waiting = new Thread(() -> {
+        try {
+          CancelToken.interruptible(loader::next);
+        } catch (Throwable e) {
+          thrown[0] = e;
+        }
+      });
+      thrown[0] = null;
+      waiting.start();
+      asked.await();
+      waiting.interrupt();
+      waiting.join(20_000);
+      assertTrue(thrown[0] instanceof InterruptedException, String.valueOf(thrown[0]));
+      go.countDown();
+      try (TensorScope scope = new TensorScope()) {
+        assertEquals(0, loader.next()[0].itemLong());
       }
     }
   }
