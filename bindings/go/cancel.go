@@ -50,7 +50,7 @@ func WithContext(ctx context.Context, fn func() error) error {
 		capi.Trt_cancel_token_release(h)
 	}()
 	err := fn()
-	if errors.Is(err, Cancelled) && ctx.Err() != nil {
+	if errors.Is(err, Cancelled) && capi.Trt_cancel_token_is_cancelled(h) {
 		return &contextError{err, ctx.Err()}
 	}
 	return err
