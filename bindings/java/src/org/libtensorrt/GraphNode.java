@@ -97,10 +97,11 @@ public final class GraphNode extends NativeObject {
   /** The name in angle brackets, as PyTorch prints it. */
   @Override
   public String toString() {
-    try {
-      return "<" + name() + ">";
-    } catch (IllegalStateException e) {
-      return "GraphNode(closed)";
-    }
+    return super.toString();
+  }
+
+  @Override
+  String text() {
+    return "<" + Native.trt_node_name(pointer) + ">";
   }
 }

@@ -311,16 +311,12 @@ public non-sealed class Module extends NativeObject {
   /** The tree as PyTorch prints it. */
   @Override
   public String toString() {
-    try {
-      enter();
-    } catch (IllegalStateException e) {
-      return "Module(closed)";
-    }
-    try {
-      return Native.trt_module_to_string(pointer);
-    } finally {
-      leave();
-    }
+    return super.toString();
+  }
+
+  @Override
+  String text() {
+    return Native.trt_module_to_string(pointer);
   }
 
   /**

@@ -112,12 +112,41 @@ public abstract sealed class NativeObject implements AutoCloseable
     }
   }
 
+  /** What toString() gives while the object is open: within enter() and leave(). */
+  String text() {
+    return typeName(getClass());
+  }
+
+  /**
+   * The object as text.
+   *
+   * @return what the subclass tells; "Tensor(closed)" and the like for a closed object
+   */
+  @Override
+  public String toString() {
+    try {
+      enter();
+    } catch (IllegalStateException e) {
+      return typeName(getClass()) + "(closed)";
+    }
+    try {
+      return text();
+    } finally {
+      leave();
+    }
+  }
+
+  /** The name of a class; of the one above where it has none. */
+  private static String typeName(Class<?> c) {
+    return c.getSimpleName().isEmpty() ? typeName(c.getSuperclass()) : c.getSimpleName();
+  }
+
   /** Begins a call that uses the object: until leave() the handle stays valid. */
   final void enter() {
     int before = (int) STATE.getAndAdd(this, 2);
     if ((before & CLOSED) != 0) {
       leave();
-      throw new IllegalStateException("this " + getClass().getSimpleName() + " was closed");
+      throw new IllegalStateException("this " + typeName(getClass()) + " was closed");
     }
   }
 

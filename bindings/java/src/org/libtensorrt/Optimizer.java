@@ -90,16 +90,12 @@ public final class Optimizer extends NativeObject {
   /** The groups and their options. */
   @Override
   public String toString() {
-    try {
-      enter();
-    } catch (IllegalStateException e) {
-      return "Optimizer(closed)";
-    }
-    try {
-      return Native.trt_optimizer_to_string(pointer);
-    } finally {
-      leave();
-    }
+    return super.toString();
+  }
+
+  @Override
+  String text() {
+    return Native.trt_optimizer_to_string(pointer);
   }
 
   /**

@@ -451,16 +451,12 @@ public final class Tensor extends TensorOperators {
   /** What PyTorch would print. */
   @Override
   public String toString() {
-    try {
-      enter();
-    } catch (IllegalStateException e) {
-      return "Tensor(closed)";
-    }
-    try {
-      return Native.trt_tensor_to_string(pointer);
-    } finally {
-      leave();
-    }
+    return super.toString();
+  }
+
+  @Override
+  String text() {
+    return Native.trt_tensor_to_string(pointer);
   }
 
   // --- metadata ---

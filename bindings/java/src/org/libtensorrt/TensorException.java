@@ -4,6 +4,7 @@ package org.libtensorrt;
  * An error of the library. The message names the operator, shapes and dtypes. An exception that a callback (a hook, a dataset, a module of one's own)
  * throws is not wrapped: it arrives itself.
  */
+@SuppressWarnings("serial") // the kinds below add no field
 public class TensorException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
@@ -39,8 +40,6 @@ public class TensorException extends RuntimeException {
 
   /** Wrong shape, rank, dtype, device or option value, or null. */
   public static final class InvalidArgument extends TensorException {
-    private static final long serialVersionUID = 1;
-
     InvalidArgument(String op, String message) {
       super(ErrorCode.INVALID_ARGUMENT, op, message);
     }
@@ -48,8 +47,6 @@ public class TensorException extends RuntimeException {
 
   /** An index or dimension outside its range. */
   public static final class OutOfRange extends TensorException {
-    private static final long serialVersionUID = 1;
-
     OutOfRange(String op, String message) {
       super(ErrorCode.OUT_OF_RANGE, op, message);
     }
@@ -57,8 +54,6 @@ public class TensorException extends RuntimeException {
 
   /** The system or the limit set by the program refused native memory. */
   public static final class OutOfMemory extends TensorException {
-    private static final long serialVersionUID = 1;
-
     OutOfMemory(String op, String message) {
       super(ErrorCode.OUT_OF_MEMORY, op, message);
     }
@@ -66,8 +61,6 @@ public class TensorException extends RuntimeException {
 
   /** No kernel for this dtype or device. */
   public static final class NotSupported extends TensorException {
-    private static final long serialVersionUID = 1;
-
     NotSupported(String op, String message) {
       super(ErrorCode.NOT_SUPPORTED, op, message);
     }
@@ -75,8 +68,6 @@ public class TensorException extends RuntimeException {
 
   /** No such operator, file, key or plug-in. */
   public static final class NotFound extends TensorException {
-    private static final long serialVersionUID = 1;
-
     NotFound(String op, String message) {
       super(ErrorCode.NOT_FOUND, op, message);
     }
@@ -84,8 +75,6 @@ public class TensorException extends RuntimeException {
 
   /** Reading or writing a file failed. */
   public static final class Io extends TensorException {
-    private static final long serialVersionUID = 1;
-
     Io(String op, String message) {
       super(ErrorCode.IO, op, message);
     }
@@ -93,8 +82,6 @@ public class TensorException extends RuntimeException {
 
   /** A file's content is not what its format demands. */
   public static final class Data extends TensorException {
-    private static final long serialVersionUID = 1;
-
     Data(String op, String message) {
       super(ErrorCode.DATA, op, message);
     }
@@ -102,8 +89,6 @@ public class TensorException extends RuntimeException {
 
   /** A {@link CancelToken} cancelled the call. */
   public static final class Cancelled extends TensorException {
-    private static final long serialVersionUID = 1;
-
     Cancelled(String op, String message) {
       super(ErrorCode.CANCELLED, op, message);
     }
@@ -111,8 +96,6 @@ public class TensorException extends RuntimeException {
 
   /** The object's state forbids the call. */
   public static final class FailedPrecondition extends TensorException {
-    private static final long serialVersionUID = 1;
-
     FailedPrecondition(String op, String message) {
       super(ErrorCode.FAILED_PRECONDITION, op, message);
     }

@@ -68,6 +68,14 @@ final class LifetimeTest {
     m.close();
     assertThrows(IllegalStateException.class, m::parameterCount);
     assertEquals("Module(closed)", m.toString());
+    Generator g = new Generator(1);
+    assertEquals("Generator", g.toString());
+    g.close();
+    assertEquals("Generator(closed)", g.toString());
+    Module anonymous = new Module("Mine") {};
+    assertEquals("Mine()", anonymous.toString());
+    anonymous.close();
+    assertEquals("Module(closed)", anonymous.toString());
     assertEquals(before, ThreadState.alive());
   }
 
