@@ -1,4 +1,4 @@
-"""What run.py needs, from the package trt: calls by PyTorch's public names, and the few functions that it shares with the ctypes module of tests/opinfo."""
+"""What run.py and tests/opinfo need, from the package trt: calls by PyTorch's public names and by those of the operator table, and data in and out."""
 
 import os
 import sys
@@ -8,25 +8,32 @@ try:
 except ImportError:  # not installed: as tests/run.sh builds it
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "bindings", "python"))
     import trt
-from trt import Error, Tensor  # noqa: F401
+from trt import Error, Tensor, manual_seed, set_num_threads, tensor  # noqa: F401
 from trt.autograd import grad  # noqa: F401
 from trt.nn import functional
 
 DTYPES = {name: getattr(trt, name) for name in ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool", "bfloat16")}
-Device = trt.device
+Device, DType = trt.device, trt.dtype
 call, operators, schema = trt.ops.call, trt.ops.names, trt.ops.schema
 _MODULES = {"": trt, "nn.functional": functional, "linalg": trt.linalg, "special": trt.special}
 
 
-def from_flat(values, shape, dtype, strides=None):
+def from_flat(values, shape, dtype, strides=None, requires_grad=False):
     """A tensor from its elements in row-major order; with `strides` (in elements) they are laid out so in memory."""
     dtype = DTYPES[dtype] if isinstance(dtype, str) else dtype
-    t = trt.tensor(values, dtype=dtype).reshape(list(shape))
+    t = trt.tensor(values, dtype=dtype)
+    if t.shape != tuple(shape):
+        t = t.reshape(list(shape)).clone()  # no view
     if strides is None:
-        return t
+        return t.requires_grad_(requires_grad)
     size = 1 + sum((n - 1) * s for n, s in zip(shape, strides)) if t.numel() else 1
     laid = trt.zeros(size, dtype=dtype).as_strided(list(shape), list(strides))
-    return laid.copy_(t)
+    return laid.copy_(t).requires_grad_(requires_grad)
+
+
+def flat(t):
+    """The elements in row-major order, as Python numbers."""
+    return t.detach().reshape(-1).tolist()
 
 
 def call_public(name, args, kwargs):

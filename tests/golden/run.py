@@ -26,12 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "src", "ops"))
 
-if __name__ == "__main__":
-    import binding as trt
-else:
-    # tests/opinfo takes calls from the cases; it works on the operator table, through ctypes.
-    sys.path.insert(0, os.path.join(ROOT, "bindings", "python", "shim"))
-    import trt_shim as trt
+import binding as trt  # noqa: E402
 from gen.schema import Schema  # noqa: E402
 
 CASE_SECONDS = 60
@@ -105,7 +100,7 @@ def decode(v, leaves):
 
 def flat(t):
     """The elements, row-major, as Python's numbers."""
-    return t.flat() if hasattr(t, "flat") else t.reshape(-1).tolist()
+    return trt.flat(t)
 
 
 def close(actual, expected, rtol, atol):
@@ -209,7 +204,7 @@ def misfit(t, v):
     if isinstance(v, trt.Tensor):
         if t.kind == "Tensor":
             return 0
-        return 3 if t.kind in ("Scalar", "float", "int", "bool") and v.numel == 1 else None
+        return 3 if t.kind in ("Scalar", "float", "int", "bool") and v.numel() == 1 else None
     if isinstance(v, trt.DType):
         return 0 if t.kind == "ScalarType" else None
     if isinstance(v, trt.Device):
@@ -466,7 +461,7 @@ def child(path):
                 verdict = "missing", str(e)
             except Failed as e:
                 verdict = "fail", str(e)
-            except Exception as e:  # a fault of the driver or of the shim must not end the run
+            except Exception as e:  # a fault of the driver or of the package must not end the run
                 verdict = "fail", f"{type(e).__name__}: {e}"
             print(json.dumps([i, *verdict]), file=results, flush=True)
 

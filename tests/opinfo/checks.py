@@ -136,7 +136,7 @@ def check_out(ctx):
         return check, reason
 
     yield attempt("out", lambda e: build(empty(e.shape, e.dtype)))
-    yield attempt("out strided", lambda e: S.sliced(empty(e.shape, e.dtype)) or build(empty(e.shape, e.dtype)))
+    yield attempt("out strided", lambda e: S.laid_out(empty(e.shape, e.dtype), S.sliced))
     yield attempt("out of another shape", lambda e: build(empty((0,), e.dtype)))
     # A bool tensor takes no numbers, an integer tensor no floating-point ones.
     if any(e.is_float for e in expected):
@@ -188,7 +188,7 @@ def check_inplace(ctx):
             return
         # Comparisons in place: 0 and 1 in the tensor's own dtype.
         e = Array(a.dtype, e.shape, [float(x) if a.is_float else int(x) for x in e.data])
-    for check, make in (("in place", build), ("in place strided", lambda x: S.sliced(x) or build(x))):
+    for check, make in (("in place", build), ("in place strided", lambda x: S.laid_out(x, S.sliced))):
         t = make(a)
         before = version(t)
         try:
@@ -217,8 +217,8 @@ def _inplace_gradient(ctx, name, self_name, a):
         y = ctx.call(op=name if in_place else None, given=given)
         if not y.requires_grad:
             return None
-        v = trt.from_flat([1 + (i % 7) / 8 for i in range(y.numel)], y.shape, "float64")
-        return [g and g.flat() for g in trt.grad([y], list(leaves.values()), [v], allow_unused=True)]
+        v = trt.from_flat([1 + (i % 7) / 8 for i in range(y.numel())], y.shape, "float64")
+        return [None if g is None else trt.flat(g) for g in trt.grad([y], list(leaves.values()), [v], allow_unused=True)]
 
     found = differentiable_paths(ctx)
     if not found:
@@ -243,9 +243,8 @@ def _inplace_gradient(ctx, name, self_name, a):
 # --- threads and dtypes -----------------------------------------------------------------------------------------------------
 
 def raw(t):
-    buffer = ctypes.create_string_buffer(max(1, t.numel * t.dtype.size))
-    trt.library().tensor_copy_to_host(t.handle, buffer, t.dtype, t.numel)
-    return buffer.raw
+    t = t.detach().contiguous()
+    return ctypes.string_at(t.data_ptr(), t.numel() * t.dtype.itemsize) if t.numel() else b""
 
 
 def _tilings(ctx):
@@ -271,7 +270,7 @@ def _result_elements(ctx, given):
     """How large the result will be, found on Meta; 0 where that cannot be known."""
     try:
         meta = {path: trt.call("empty", list(t.shape), dtype=t.dtype, device=trt.Device("meta")) for path, t in given.items()}
-        return sum(t.numel for t in flatten(ctx.call(given=meta)) if isinstance(t, trt.Tensor))
+        return sum(t.numel() for t in flatten(ctx.call(given=meta)) if isinstance(t, trt.Tensor))
     except trt.Error:
         return 0
 
@@ -300,7 +299,7 @@ def check_threads(ctx):
                 outputs = [r for r in results if isinstance(r, trt.Tensor) and r.requires_grad]
                 if outputs and wanted:
                     vs = [trt.call("add", trt.call("mul", o.detach(), 0.25), 1.0) for o in outputs]
-                    bits += [g and raw(g) for g in trt.grad(outputs, [fresh[p] for p in wanted], vs, allow_unused=True)]
+                    bits += [None if g is None else raw(g) for g in trt.grad(outputs, [fresh[p] for p in wanted], vs, allow_unused=True)]
                 return bits
             finally:
                 trt.set_num_threads(1)
@@ -330,7 +329,7 @@ def check_dtypes(ctx):
         try:
             for path, a in found:
                 t = trt.from_flat(a.data, a.shape, dtype)
-                rounded[path] = Array(dtype, a.shape, t.flat())
+                rounded[path] = Array(dtype, a.shape, trt.flat(t))
         except (OverflowError, trt.Error):
             yield Skip("dtype " + dtype, "values out of range")
             continue
@@ -354,7 +353,7 @@ def check_dtypes(ctx):
             # Terms may cancel: what counts then is the size of the terms.
             try:
                 terms = flatten(ctx.call(sample=ctx.sample.replaced({p: Array("float64", a.shape, list(map(abs, a.data))) for p, a in rounded.items()})))
-                size = max((abs(x) for t in terms if isinstance(t, trt.Tensor) for x in t.flat() if math.isfinite(x)), default=0)
+                size = max((abs(x) for t in terms if isinstance(t, trt.Tensor) for x in trt.flat(t) if math.isfinite(x)), default=0)
                 reason = _lower_reason(actual, expected, dtype, mixed, min(size, 1e4 * max((abs(x) for e in expected if isinstance(e, Array) for x in e.data), default=0)))
             except trt.Error:
                 pass
@@ -378,7 +377,7 @@ def _lower_reason(actual, expected, dtype, mixed, size):
         if a.dtype.name not in (dtype, e.dtype) and not (mixed and a.dtype.name == "float32"):
             return f"the result is {a.dtype}, not {dtype}"
         scale = max((abs(x) for x in e.data if math.isfinite(x)), default=0)
-        for i, (x, y) in enumerate(zip(a.flat(), e.data)):
+        for i, (x, y) in enumerate(zip(trt.flat(a), e.data)):
             if x == y or (x != x and y != y) or abs(y) > LARGEST[dtype]:
                 continue
             if not abs(x - y) <= rtol * abs(y) + atol * max(scale, size) + SMALLEST[dtype]:
@@ -389,9 +388,7 @@ def _lower_reason(actual, expected, dtype, mixed, size):
 def any_bytes(a):
     """A bool tensor in whose memory other bytes than 1 stand for true."""
     t = build(a)
-    data = trt.library()._dll.trt_tensor_data
-    data.argtypes, data.restype = [ctypes.c_void_p], ctypes.c_void_p
-    ctypes.memmove(data(t.handle), bytes((2, 255, 1, 128, 4, 3)[i % 6] if v else 0 for i, v in enumerate(a.data)), len(a.data))
+    ctypes.memmove(t.data_ptr(), bytes((2, 255, 1, 128, 4, 3)[i % 6] if v else 0 for i, v in enumerate(a.data)), len(a.data))
     return t
 
 

@@ -1,6 +1,5 @@
 """What the checks share: one sample call in its surroundings, outcomes, and comparing results."""
 
-import ctypes
 import math
 import random
 import zlib
@@ -54,9 +53,9 @@ class Context:
         given = given or {}
         for name, v in sample.args.items():
             if isinstance(v, list):
-                args[name] = [given.get((name, i)) or build(x) for i, x in enumerate(v)]
+                args[name] = [given[name, i] if (name, i) in given else build(x) for i, x in enumerate(v)]
             else:
-                args[name] = given.get((name,)) or build(v)
+                args[name] = given[(name,)] if (name,) in given else build(v)
         for name in self.written:
             # A leaf cannot be changed in place.
             if args[name].requires_grad:
@@ -83,13 +82,11 @@ def describe(e):
 
 
 def version(t):
-    function = trt.library()._dll.trt_tensor_version
-    function.argtypes, function.restype = [ctypes.c_void_p], ctypes.c_uint32
-    return function(t.handle)
+    return t._version
 
 
 def same_tensor(a, b):
-    return isinstance(a, trt.Tensor) and a.handle == b.handle
+    return isinstance(a, trt.Tensor) and a is b
 
 
 def differs(actual, expected, rtol, atol, what="result"):
@@ -104,7 +101,7 @@ def differs(actual, expected, rtol, atol, what="result"):
         return f"{what} is {actual.dtype}, not {expected.dtype}"
     if actual.shape != expected.shape:
         return f"{what} has shape {list(actual.shape)}, not {list(expected.shape)}"
-    return differs_values(actual.flat(), expected.data, rtol, atol, what)
+    return differs_values(trt.flat(actual), expected.data, rtol, atol, what)
 
 
 def differs_values(actual, expected, rtol, atol, what):
@@ -125,7 +122,7 @@ def compare_all(ctx, actual, expected, rtol, atol):
         return f"{len(actual)} results, not {len(expected)}"
     for i, (a, e) in enumerate(zip(actual, expected)):
         if not ctx.values and isinstance(e, Array):
-            e = Array(e.dtype, e.shape, a.flat() if isinstance(a, trt.Tensor) else [])
+            e = Array(e.dtype, e.shape, trt.flat(a) if isinstance(a, trt.Tensor) else [])
         reason = differs(a, e, rtol, atol, f"result {i}" if len(expected) > 1 else "the result")
         if reason:
             return reason

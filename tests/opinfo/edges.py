@@ -16,9 +16,9 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "bindings", "python", "shim"))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "golden"))
 
-import trt_shim as trt  # noqa: E402
+import binding as trt  # noqa: E402
 
 nan, inf = math.nan, math.inf
 
@@ -30,7 +30,7 @@ class Tensor:
         self.data, self.dtype = data, dtype
 
     def make(self, gradient=False):
-        t = trt.tensor(self.data, self.dtype)
+        t = trt.tensor(self.data, dtype=self.dtype and trt.DTYPES[self.dtype])
         if gradient and t.dtype.is_floating_point:
             t.requires_grad = True
         return t
@@ -259,7 +259,7 @@ def shape(v):
 
 def differs(t, expected):
     """What a tensor differs in, or None."""
-    got = t.flat()
+    got = trt.flat(t)
     if t.shape != shape(expected) and flat(expected):
         return f"shape {list(t.shape)}, not {list(shape(expected))}"
     if len(got) != len(flat(expected)) or not all(map(same, got, flat(expected))):
@@ -299,7 +299,7 @@ def check_row(op, arguments, results, gradients):
 
 def check_refused(op, arguments, code, text):
     made = [a.make() if isinstance(a, Tensor) else a for a in arguments]
-    before = [m.flat() if isinstance(m, trt.Tensor) else None for m in made]
+    before = [trt.flat(m) if isinstance(m, trt.Tensor) else None for m in made]
     try:
         call(op, made)
     except trt.Error as e:
@@ -309,7 +309,7 @@ def check_refused(op, arguments, code, text):
             return f'the message does not say "{text}": {e}'
         if op.split(".")[0] not in str(e):
             return f"the message does not name the operator: {e}"
-        if any(m.flat() != b and not any(x != x for x in b) for m, b in zip(made, before) if b is not None):
+        if any(trt.flat(m) != b and not any(x != x for x in b) for m, b in zip(made, before) if b is not None):
             return "an argument was changed"
         return None
     return "it succeeded"
@@ -364,31 +364,28 @@ def check_division(names, op, sizes, dtype, divisor, extra):
         dividend = trt.call("full", sizes, 7, dtype=trt.DTYPES[dtype])
         forms = [(op, dividend, None)]
         inplace = op.replace(base, base + "_", 1)
-        if inplace in names and not (isinstance(divisor, trt.Tensor) and divisor.shape and trt.DTYPES[dtype].size < divisor.dtype.size):
+        if inplace in names and not (isinstance(divisor, trt.Tensor) and divisor.shape and trt.DTYPES[dtype].itemsize < divisor.dtype.itemsize):
             forms.append((inplace, dividend, dividend))
         out = f"{op}_out" if "." in op else f"{op}.out"
         if out in names:
             result = trt.call("full", sizes, 9, dtype=trt.DTYPES["int64"])
             forms.append((out, dividend, result))
     for name, dividend, written in forms:
-        before = written.flat() if written is not None else None
+        before = trt.flat(written) if written is not None else None
         try:
             trt.call(name, dividend, divisor, **extra, **({"out": written} if name.endswith("out") else {}))
             return f"{name} succeeded"
         except trt.Error as e:
             if e.code != "INVALID_ARGUMENT" or "division by zero" not in str(e) or op.split(".")[0] not in str(e):
                 return f"{name}: {e.code}: {e}"
-        if written is not None and written.flat() != before:
+        if written is not None and trt.flat(written) != before:
             return f"{name} failed but changed its result"
     return None
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", help="path of libtensorrt.so")
-    args = parser.parse_args()
-    if args.library:
-        trt.LIBRARY_PATH = os.path.abspath(args.library)
+    parser.parse_args()
     cases = [(f"{row[0]}{row[1]}", check_row, row) for row in TABLE]
     cases += [(f"{row[0]}{row[1]}, to be refused", check_refused, row) for row in REFUSED]
     operators = set(trt.operators())

@@ -47,7 +47,7 @@ def check_derivative(ctx, check, function, inputs, count):
     """Compares v^T J u of `function` (list of leaf tensors -> list of tensors with history) with numerical derivatives."""
     def values(arrays):
         outputs = function([build(a) for a in arrays])
-        return [o.flat() for o in outputs]
+        return [trt.flat(o) for o in outputs]
 
     leaves = [build(a) for a in inputs]
     for t in leaves:
@@ -57,7 +57,7 @@ def check_derivative(ctx, check, function, inputs, count):
     if not differentiable:
         return
     shapes = [o.shape for o in outputs]
-    sizes = [o.numel for o in outputs]
+    sizes = [o.numel() for o in outputs]
     for index, a in enumerate(inputs):
         if not a.data:
             continue
@@ -88,7 +88,7 @@ def check_derivative(ctx, check, function, inputs, count):
                     yield check, f"the gradient of input {index} is {gradient.dtype}{list(gradient.shape)}, the input float64{list(a.shape)}"
                     return
                 # Where the function is not defined the numerical derivative was left out; its gradient is 0 * something.
-                products = [x * y for x, y in zip(gradient.flat(), u) if y != 0]
+                products = [x * y for x, y in zip(trt.flat(gradient), u) if y != 0]
             actual = math.fsum(products) if all(map(math.isfinite, products)) else math.nan
             scale = math.fsum(map(abs, terms)) + (math.fsum(map(abs, products)) if actual == actual else 0)
             noise = 1e-11 * max(1.0, size) * len(terms) ** 0.5 / STEP * 0.1
@@ -132,10 +132,10 @@ def check_second(ctx):
     for t in leaves:
         t.requires_grad = True
     outputs = function(leaves)
-    differentiable = [i for i, o in enumerate(outputs) if o.requires_grad and o.numel]
+    differentiable = [i for i, o in enumerate(outputs) if o.requires_grad and o.numel()]
     if not differentiable:
         return
-    weights = [Array("float64", outputs[i].shape, [ctx.rng.uniform(0.5, 1.5) for _ in range(outputs[i].numel)]) for i in differentiable]
+    weights = [Array("float64", outputs[i].shape, [ctx.rng.uniform(0.5, 1.5) for _ in range(outputs[i].numel())]) for i in differentiable]
 
     known = {}
 
@@ -147,7 +147,7 @@ def check_second(ctx):
         grads = trt.grad([ys[i] for i in differentiable], xs, vs, create_graph=True, allow_unused=True)
         grads = [g for g in grads if g is not None]
         known.setdefault("constant", not any(g.requires_grad for g in grads))
-        known.setdefault("zero", not any(any(g.flat()) for g in grads))
+        known.setdefault("zero", not any(any(trt.flat(g)) for g in grads))
         return grads
 
     yield from check_derivative(ctx, "second gradient", first_gradient, inputs + weights, 1)
@@ -167,10 +167,10 @@ def check_gradient_layouts(ctx):
     def gradients(layout, grad_layout):
         given = {}
         for path, a in found:
-            given[path] = (layout(a) if layout else None) or build(a)
+            given[path] = S.laid_out(a, layout)
             given[path].requires_grad = True
         outputs = [r for r in flatten(ctx.call(given=given)) if isinstance(r, trt.Tensor) and r.requires_grad]
-        vs = [Array("float64", o.shape, [1 + (i % 7) / 8 for i in range(o.numel)]) for o in outputs]
+        vs = [Array("float64", o.shape, [1 + (i % 7) / 8 for i in range(o.numel())]) for o in outputs]
         if grad_layout is None:
             tensors = [build(v) for v in vs]
         elif grad_layout == "expanded":
@@ -178,13 +178,13 @@ def check_gradient_layouts(ctx):
         elif grad_layout == "equal":
             tensors = [build(Array("float64", v.shape, [1.25] * len(v.data))) for v in vs]
         else:
-            tensors = [grad_layout(v) or build(v) for v in vs]
+            tensors = [S.laid_out(v, grad_layout) for v in vs]
         return trt.grad(outputs, [given[p] for p, _ in found], tensors, allow_unused=True)
 
     for check, layout, grad_layout, reference in (("gradient transposed", S.transposed, S.transposed, None), ("gradient sliced", S.sliced, S.sliced, None),
                                                   ("gradient expanded", None, "expanded", "equal")):
         try:
-            expected = [g and S.to_array(g) for g in gradients(None, reference)]
+            expected = [None if g is None else S.to_array(g) for g in gradients(None, reference)]
             actual = gradients(layout, grad_layout)
             reason = None
             for i, (a, e) in enumerate(zip(actual, expected)):

@@ -228,7 +228,7 @@ def read_cases(paths):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", help="path of libtensorrt.so")
+    parser.add_argument("--library", help="another libtensorrt.so for the package")
     parser.add_argument("--cases", action="append", help="recorded cases; default: tests/golden/data/*.jsonl.gz")
     parser.add_argument("--ops", help="names, with or without overload, separated by commas")
     parser.add_argument("--checks", help="names of checks.CHECKS, separated by commas")
@@ -243,7 +243,7 @@ def main():
         return child()
     environment = dict(os.environ)
     if args.library:
-        environment["TRT_LIBRARY"] = os.path.abspath(args.library)
+        environment["LD_PRELOAD"] = ":".join(filter(None, [environment.get("LD_PRELOAD"), os.path.abspath(args.library)]))
     paths = args.cases or sorted(glob.glob(os.path.join(HERE, "..", "golden", "data", "*.jsonl.gz")))
     ops = args.ops.split(",") if args.ops else []
     common = {"quick": args.quick, "ops": ops, "checks": args.checks.split(",") if args.checks else [], "without": []}

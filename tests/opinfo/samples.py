@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-for folder in ("tests/golden", "bindings/python/shim", "src/ops"):
+for folder in ("tests/golden", "src/ops"):
     sys.path.insert(0, os.path.join(ROOT, folder))
 
 import run as golden  # noqa: E402
-import trt_shim as trt  # noqa: E402
+import binding as trt  # noqa: E402
 
 MADE_UP = 3     # samples wanted from a schema
 ATTEMPTS = 1000  # calls tried to find them
@@ -69,7 +69,7 @@ class Sample:
 
 
 def to_array(t):
-    return Array(t.dtype.name, t.shape, t.flat())
+    return Array(t.dtype.name, t.shape, trt.flat(t))
 
 
 def _plain(v):
@@ -193,7 +193,7 @@ def made_up(operators, op, wanted=MADE_UP):
                 if e.code == "INTERNAL":  # never what bad arguments may give
                     raise
                 continue
-            good = all(x - x == 0 for t in golden.flat_tensors(result) if t.dtype.is_floating_point for x in t.flat())
+            good = all(x - x == 0 for t in golden.flat_tensors(result) if t.dtype.is_floating_point for x in trt.flat(t))
             (found if good else infinite).append(Sample(op, args, f"made up, {kind}, shape {list(shape)}"))
             break
         if len(found) == wanted or attempts > ATTEMPTS or (found and kind != "value"):
@@ -287,6 +287,12 @@ def transposed(a):
 def sliced(a):
     """Every second element of a row, from the second on; None for 0-d."""
     return strided(a, [2 * s for s in contiguous_strides(a.shape)], 1) if a.shape else None
+
+
+def laid_out(a, layout):
+    """The array as `layout` (transposed, sliced) makes it; plain where there is no layout, or it says None."""
+    t = layout(a) if layout else None
+    return build(a) if t is None else t
 
 
 def expandable(a):
