@@ -32,6 +32,7 @@ fi
 # Without a pipe: under pipefail a reader that stops early would look like a failure.
 todo=$(ninja -C build -n examples/fashion_mnist 2>/dev/null || true)
 case $todo in *"no work to do"*) ;; *) echo "building (a few minutes the first time)" ;; esac
-ninja -C build ${JOBS:+-j$JOBS} examples/fashion_mnist >"$log" 2>&1 || failed "building failed"
+. tests/progress.sh
+build "$log" -C build ${JOBS:+-j$JOBS} examples/fashion_mnist || failed "building failed"
 rm -f "$log"
 exec build/examples/fashion_mnist --save build/fashion_mnist.safetensors --predict 0 "$@"

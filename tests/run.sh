@@ -88,7 +88,8 @@ elif ! grep -q '^werror = true' $build/meson-private/cmd_line.txt; then
   meson configure $build "${options[@]}" >"$log" 2>&1 || die "configuring failed" "$log"
 fi
 echo "building in $build/"
-if ! ninja -C $build -j"$jobs" >"$log" 2>&1; then
+. tests/progress.sh
+if ! build "$log" -C $build -j"$jobs"; then
   # The failed commands' messages, without the lines of progress.
   grep -v '^\[[0-9]*/[0-9]*\] ' "$log" >"$log.errors"
   mv "$log.errors" "$log"

@@ -52,7 +52,7 @@ class Machine:
         self.dir, self.script = directory, script
         for name, text in PROJECT.items():
             self.write("tree/" + name, text)
-        for name in (script, "tests/report.py"):
+        for name in (script, "tests/report.py", "tests/progress.sh"):
             shutil.copy(os.path.join(ROOT, name), os.path.join(directory, "tree", name))
         for name, text in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET), ("id", ID)):
             self.write("bin/" + name, text)
@@ -85,14 +85,18 @@ class Machine:
     def path(self, name):
         return os.path.join(self.dir, "tree", name)
 
-    def run(self, *options, user=0, apt_fails=""):
+    def environment(self, user=0, apt_fails="", **more):
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("MESON", "NINJA", "PROGRESS"))}
+        env.update(PATH=os.path.join(self.dir, "bin") + ":/usr/sbin:/usr/bin:/sbin:/bin", DIR=self.dir, USER_ID=str(user), APT_FAILS=apt_fails, JOBS="2",
+                   TMPDIR=os.path.join(self.dir, "temporary"), **more)
+        return env
+
+    def run(self, *options, user=0, apt_fails="", **more):
         """(exit status, lines of output, lines about apt-get)."""
         apt = os.path.join(self.dir, "apt")
         if os.path.exists(apt):
             os.remove(apt)
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("MESON", "NINJA"))}
-        env.update(PATH=os.path.join(self.dir, "bin") + ":/usr/sbin:/usr/bin:/sbin:/bin", DIR=self.dir, USER_ID=str(user), APT_FAILS=apt_fails, JOBS="2",
-                   TMPDIR=os.path.join(self.dir, "temporary"))
+        env = self.environment(user, apt_fails, **more)
         done = subprocess.run([self.path(self.script), *options], env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=120)
         same(f"{self.script} {' '.join(options)}: temporary files left behind", os.listdir(os.path.join(self.dir, "temporary")), [])
@@ -101,6 +105,36 @@ class Machine:
             with open(apt, encoding="utf-8") as f:
                 calls = f.read().splitlines()
         return done.returncode, done.stdout.splitlines(), calls
+
+
+    def on_terminal(self):
+        """(exit status, what a terminal gets)."""
+        controller, terminal = os.openpty()
+        done = subprocess.Popen([self.path(self.script)], env=self.environment(), cwd="/", stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal)
+        os.close(terminal)
+        text = b""
+        try:
+            while part := os.read(controller, 4096):
+                text += part
+        except OSError:  # the last writer is gone
+            pass
+        os.close(controller)
+        return done.wait(timeout=120), text.decode()
+
+
+def check_progress(machine, product):
+    """Every script shows the steps of the build: rewriting one line on a terminal, in lines of their own elsewhere, and not at all in a short build."""
+    change = lambda: os.utime(machine.path("examples/program"))
+    for seconds, shown in (("30", False), ("0", True)):
+        change()
+        code, lines, _ = machine.run(PROGRESS_SECONDS=seconds)
+        same("progress: exit status", code, 0)
+        same(f"progress every {seconds} s", "building [1/1]" in lines, shown)
+    change()
+    code, text = machine.on_terminal()
+    same("progress on a terminal: exit status", code, 0)
+    if "\rbuilding [1/1]\x1b[K" not in text or "building [1/1]\n" in text or product not in text.rsplit("\r\x1b[K", 1)[-1]:
+        raise SystemExit(f"progress on a terminal: {text!r}")
 
 
 def same(what, got, expected):
@@ -155,6 +189,7 @@ def check_quickstart(directory):
     os.utime(machine.path("examples/program"))
     code, lines, _ = machine.run(user=1000)
     same("after a change", (code, lines[0][:8], len(lines)), (0, "building", 2))
+    check_progress(machine, "the program got")
     machine.mark("broken")
     os.remove(built)
     code, lines, _ = machine.run()
@@ -196,6 +231,7 @@ def check_run(directory):
     code, lines, _ = machine.run()
     same("a test that fails", (code, lines[-2:]), (1, ["failed: small / plain (FAIL)", "3 passed, 1 failed, 0 skipped"]))
     machine.mark("bad", False)
+    check_progress(machine, "4 passed, 0 failed, 0 skipped")
     machine.mark("broken")
     os.utime(machine.path("examples/program"))
     code, lines, _ = machine.run()
