@@ -117,6 +117,12 @@ func statusError(status uintptr) error {
 	}
 	defer capi.Trt_status_release(status)
 	if err, ok := capi.StatusValue(status).(error); ok {
+		// Where the library's own error happened was added on its way out of the modules.
+		if e, ok := err.(*Error); ok && e.Message != capi.Trt_status_message(status) {
+			copied := *e
+			copied.Message = capi.Trt_status_message(status)
+			return &copied
+		}
 		return err
 	}
 	return &Error{Code: Code(capi.Trt_status_code(status)), Op: capi.Trt_status_op(status), Message: capi.Trt_status_message(status)}

@@ -259,6 +259,9 @@ func (m *Module) register(op, name string, t *Tensor, f func(h uintptr, name str
 	if err := checkText(op, name); err != nil {
 		return err
 	}
+	if m != nil && t == nil {
+		return invalid(op, "the tensor '%s' for %s is nil", name, m.TypeName())
+	}
 	return m.with(op, func(h uintptr) error {
 		return t.with(op, func(t uintptr) error { return statusError(f(h, name, t)) })
 	})
@@ -268,6 +271,9 @@ func (m *Module) register(op, name string, t *Tensor, f func(h uintptr, name str
 func (m *Module) RegisterChild(name string, child *Module) error {
 	if err := checkText("RegisterChild", name); err != nil {
 		return err
+	}
+	if m != nil && child == nil {
+		return invalid("RegisterChild", "the child '%s' for %s is nil", name, m.TypeName())
 	}
 	return m.with("RegisterChild", func(h uintptr) error {
 		return child.with("RegisterChild", func(c uintptr) error { return statusError(capi.Trt_module_register_child(h, name, c)) })
@@ -335,7 +341,10 @@ func NewSequential(modules ...*Module) (*Module, error) {
 	for i, m := range modules {
 		handles[i] = m.object().enter()
 		defer m.object().exit(handles[i])
-		if handles[i] == 0 && m != nil {
+		if m == nil {
+			return nil, invalid("NewSequential", "module %d is nil", i)
+		}
+		if handles[i] == 0 {
 			return nil, closed("NewSequential", "module")
 		}
 	}

@@ -101,6 +101,8 @@ func TestModules(t *testing.T) {
 	fails(t, err, InvalidArgument)
 }
 
+func second[T any](_ T, err error) error { return err }
+
 func TestCustomModule(t *testing.T) {
 	m := must(NewModule("Scale", func(self *Module, input *Tensor) (*Tensor, error) {
 		w, err := self.Parameter("w")
@@ -126,6 +128,14 @@ func TestCustomModule(t *testing.T) {
 	if _, err := must(NewSequential(bad)).Forward(y); err != stop {
 		t.Fatal(err)
 	}
+	// Errors tell where they happened.
+	inner := must(NewSequential(must(NewLinear(2, 3)), must(NewLinear(4, 5))))
+	fails(t, second(must(NewSequential(must(NewReLU()), inner)).Forward(y)), InvalidArgument, "linear: ", "(in module '1.1', Linear)")
+	own := must(NewModule("Own", func(self *Module, input *Tensor) (*Tensor, error) { return input.Sum(SumOptions{Dim: []int{7}}) }))
+	fails(t, second(must(NewSequential(own)).Forward(y)), OutOfRange, "sum: ", "(in module '0', Own)")
+	fails(t, own.RegisterChild("encoder", nil), InvalidArgument, "the child 'encoder' for Own is nil")
+	fails(t, own.RegisterBuffer("offset", nil, true), InvalidArgument, "the tensor 'offset' for Own is nil")
+	fails(t, second(NewSequential(own, nil)), InvalidArgument, "module 1 is nil")
 	none := must(NewModule("None", func(*Module, *Tensor) (*Tensor, error) { return nil, nil }))
 	if _, err := none.Forward(y); err == nil {
 		t.Fatal("no error")

@@ -19,7 +19,7 @@ of pointer and count get the canonical names below by %apply, so that one typema
     const T* optional_T                                      an optional number
     const T* options                                         a struct of options, which may be NULL
 
-Enums, structs and callback types are passed on as they are. Functions that take callbacks, or memory of the host, are not declared here: they
+Enums, structs and callback types are passed on as they are. Functions that take callbacks or memory of the host, or give an array, are not declared here: they
 are listed as `hand-written` in a comment at the end, and each language's interface file has them.
 """
 
@@ -106,11 +106,11 @@ def tidy(c_type):
 
 
 def hand_written(f):
-    """Whether typemaps cannot express it: callbacks, raw memory, arrays to be filled, boxed values."""
+    """Whether typemaps cannot express it: callbacks, raw memory, arrays as results or to be filled, boxed values."""
     types = [p.type for p in f.params]
     if any(t.endswith("_fn") or "trt_value" in t for t in types):
         return True
-    if any(t in ("void*", "const void*") for t in types) or f.result == "void*":
+    if any(t in ("void*", "const void*") for t in types) or f.result in ("void*", "const trt_tensor* const*"):
         return True
     paired = {x.name for _, *ab in pairs(f) for x in ab}
     if f.name in FILLED or any(p.type == "const char* const*" and p.name not in paired for p in f.params):

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -16,6 +17,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,12 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message_.c_str(); }
   /** The operator or function that failed; "" when none applies. */
   const std::string& op() const noexcept { return op_; }
+  /** The same error with another message: one to which something was added on its way. */
+  Error with_message(const std::string& message) const {
+    Error e = *this;
+    e.message_ = message;
+    return e;
+  }
 
  private:
   trt_code code_;
@@ -52,8 +60,14 @@ inline void destroy_exception(void* payload) { delete static_cast<std::exception
 [[noreturn]] inline void raise(trt_status* status) {
   if (const void* payload = trt_status_payload(status, destroy_exception)) {
     const std::exception_ptr thrown = *static_cast<const std::exception_ptr*>(payload);
-    trt_status_release(status);
-    std::rethrow_exception(thrown);
+    const std::unique_ptr<trt_status, void (*)(trt_status*)> owner(status, trt_status_release);
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& e) {
+      // A class derived from Error is the host's own, and stays what it is.
+      if (typeid(e) != typeid(Error) || std::strcmp(e.what(), trt_status_message(status)) == 0) throw;
+      throw e.with_message(trt_status_message(status));
+    }
   }
   throw Error(status);
 }
@@ -61,7 +75,8 @@ inline void destroy_exception(void* payload) { delete static_cast<std::exception
 
 /**
  * Throws unless `status` is NULL; takes ownership of it. What a function of the host threw inside of the call (a
- * module's forward, a hook, a dataset's function) is thrown again as it was; else an Error.
+ * module's forward, a hook, a dataset's function) is thrown again as it was; else an Error. The message of an Error
+ * that left a part of a module says where that was: "... (in module 'encoder.2', Linear)".
  */
 inline void check(trt_status* status) {
   if (status) detail::raise(status);
@@ -334,6 +349,25 @@ class ArrayRef {
 };
 using IntArrayRef = ArrayRef<std::int64_t>;
 
+/** Sizes or strides: a vector that can be printed, "[2, 3]". */
+class Sizes : public std::vector<std::int64_t> {
+ public:
+  using vector::vector;
+  Sizes(const std::vector<std::int64_t>& v) : vector(v) {}
+  Sizes(std::vector<std::int64_t>&& v) : vector(std::move(v)) {}
+};
+inline std::ostream& operator<<(std::ostream& out, IntArrayRef list) {
+  const char* before = "[";
+  for (const std::int64_t v : list) {
+    out << before << v;
+    before = ", ";
+  }
+  return out << (list.empty() ? "[]" : "]");
+}
+inline std::ostream& operator<<(std::ostream& out, const Sizes& sizes) {
+  return out << IntArrayRef(sizes.data(), sizes.size());
+}
+
 /** The same where the list may be left out: {} and std::nullopt are none, which is not the empty list. */
 template <typename T>
 class OptionalArrayRef {
@@ -368,6 +402,12 @@ class StrictBool {
 
  private:
   bool value_;
+};
+/** A text parameter that no braced list converts to: it keeps overloads apart. */
+class StrictString : public std::string {
+ public:
+  template <typename T, std::enable_if_t<std::is_convertible_v<const T&, std::string>, int> = 0>
+  StrictString(const T& v) : std::string(v) {}
 };
 /** A number that may be left out, and that no bool converts to. */
 class OptionalNumber : public std::optional<Scalar> {

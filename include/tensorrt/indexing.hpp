@@ -152,6 +152,24 @@ inline Tensor number_like(const Tensor& self, Scalar value) { return Tensor::fro
 
 }  // namespace detail
 
+/** Of all elements, computed in a dtype and given in it. */
+template <typename T, std::enable_if_t<std::is_same_v<T, DType>, int> = 0>
+Tensor sum(const Tensor& self, T dtype) {
+  return self.sum(dtype);
+}
+template <typename T, std::enable_if_t<std::is_same_v<T, DType>, int> = 0>
+Tensor nansum(const Tensor& self, T dtype) {
+  return self.nansum(dtype);
+}
+template <typename T, std::enable_if_t<std::is_same_v<T, DType>, int> = 0>
+Tensor mean(const Tensor& self, T dtype) {
+  return self.mean(dtype);
+}
+template <typename T, std::enable_if_t<std::is_same_v<T, DType>, int> = 0>
+Tensor nanmean(const Tensor& self, T dtype) {
+  return self.nanmean(dtype);
+}
+
 inline Tensor Tensor::operator[](std::int64_t i) const { return trt::select(*this, 0, i); }
 inline Tensor Tensor::operator[](const Tensor& i) const { return index({i}); }
 inline Tensor Tensor::index(std::initializer_list<indexing::TensorIndex> indices) const {

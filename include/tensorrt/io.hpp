@@ -69,6 +69,49 @@ inline void save_safetensors(const std::string& path, const std::vector<std::pai
   check(trt_safetensors_save(path.c_str(), names.data(), raw.data(), raw.size(), m.keys(), m.values(), m.size()));
 }
 
+/** Saves what has a state dict (a module, an optimizer, a scheduler) as a safetensors file. */
+template <typename T>
+auto save(const T& object, const std::string& path) -> decltype(object.state_dict().save(path)) {
+  object.state_dict().save(path);
+}
+template <typename T>
+void save(const std::shared_ptr<T>& object, const std::string& path) {
+  save(*object, path);
+}
+inline void save(const StateDict& dict, const std::string& path) { dict.save(path); }
+/** Saves tensors under the names "0", "1", ... */
+inline void save(const std::vector<Tensor>& tensors, const std::string& path) {
+  std::vector<std::pair<std::string, Tensor>> named;
+  for (const Tensor& t : tensors) named.emplace_back(std::to_string(named.size()), t);
+  save_safetensors(path, named);
+}
+inline void save(const Tensor& tensor, const std::string& path) { save(std::vector<Tensor>{tensor}, path); }
+
+/** Loads a file into what has a state dict; one that does not fit is an error that names every difference. */
+template <typename T>
+auto load(T& object, const std::string& path) -> decltype(object.load_state_dict(StateDict::load(path))) {
+  object.load_state_dict(StateDict::load(path));
+}
+template <typename T>
+void load(const std::shared_ptr<T>& object, const std::string& path) {
+  load(*object, path);
+}
+inline void load(StateDict& dict, const std::string& path) { dict = StateDict::load(path); }
+/** The tensors of a file that save wrote, in their order. */
+inline void load(std::vector<Tensor>& tensors, const std::string& path) {
+  const Safetensors file(path);
+  std::vector<Tensor> loaded;
+  for (std::size_t i = 0; i < file.size(); ++i) loaded.push_back(file[std::to_string(i)]);
+  tensors = std::move(loaded);
+}
+/** The tensor of a file with one, of any name. */
+inline void load(Tensor& tensor, const std::string& path) {
+  const Safetensors file(path);
+  if (file.size() != 1)
+    throw Error(TRT_INVALID_ARGUMENT, "load: one tensor is wanted, '" + path + "' has " + std::to_string(file.size()));
+  tensor = file[file.name(0)];
+}
+
 /** The array of an IDX file, plain or gzip. */
 inline Tensor load_idx(const std::string& path) { return Tensor::adopt(detail::create(trt_idx_load, path.c_str())); }
 

@@ -71,7 +71,11 @@ TRT_API trt_module* trt_module_retain(trt_module* module);
 /** Releases one reference; NULL is allowed; any thread. @since 0.1 */
 TRT_API void trt_module_release(trt_module* module);
 
-/** Runs the module: *out receives a new handle (of the input itself, where the module changes nothing). @since 0.1 */
+/**
+ * Runs the module: *out receives a new handle (of the input itself, where the module changes nothing). The message of an error inside of a part of
+ * the module ends with the part's path and type: "... (in module 'encoder.2', Linear)". A part that is run but not registered stands in the path
+ * as its type in angle brackets. @since 0.1
+ */
 TRT_API trt_status* trt_module_forward(trt_module* module, const trt_tensor* input, trt_tensor** out);
 /** Sets training mode (true, the mode of a new module) or eval mode (false) in the whole tree. @since 0.1 */
 TRT_API trt_status* trt_module_train(trt_module* module, bool mode);
@@ -174,7 +178,7 @@ TRT_API trt_status* trt_sequential_create(trt_module* const* modules, size_t cou
 /**
  * The forward function of a custom module. `self` and `input` are borrowed; *out receives a new handle that the library takes over (inside a
  * trt_scope: after trt_scope_keep). Called from every thread that calls trt_module_forward. A status that it returns reaches the caller of
- * trt_module_forward unchanged.
+ * trt_module_forward with its code, operator and payload; its message may get a place (see there).
  */
 typedef trt_status* (*trt_forward_fn)(trt_module* self, const trt_tensor* input, trt_tensor** out, void* user_data);
 /**

@@ -216,7 +216,8 @@ class Module : public detail::Handle<trt_module, trt_module_retain, trt_module_r
     return t;
   }
   template <typename M>
-  M register_module(const std::string& name, const M& child) const {
+  std::conditional_t<std::is_copy_constructible_v<M>, M, const M&> register_module(const std::string& name,
+                                                                                   const M& child) const {
     static_assert(std::is_base_of_v<Module, M>, "a child is a Module");
     check(trt_module_register_child(get(), name.c_str(), child.get()));
     return child;
@@ -293,8 +294,8 @@ class CustomModule : public Module {
     if (!owner_) forget();
   }
   virtual Tensor forward(const Tensor& x) = 0;
-  /** forward with the hooks of the module. */
-  Tensor operator()(const Tensor& x) { return Module::forward(x); }
+  /** forward with the hooks of the module; errors tell the place of the modules inside. */
+  Tensor operator()(const Tensor& x) const { return Module::forward(x); }
 
  protected:
   explicit CustomModule(const std::string& type_name = "Module") : CustomModule(type_name, new Link) {}

@@ -1409,7 +1409,7 @@ inline const Tensor& conv2d_out(const Tensor& out, const Tensor& input, const Te
   check(trt_conv2d_out(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.get()));
   return out;
 }
-inline Tensor conv2d(const Tensor& input, const Tensor& weight, OptionalTensorRef bias, IntArrayRef stride, const std::string& padding, IntArrayRef dilation = {1, 1}, std::int64_t groups = 1) {
+inline Tensor conv2d(const Tensor& input, const Tensor& weight, OptionalTensorRef bias, IntArrayRef stride, const detail::StrictString& padding, IntArrayRef dilation = {1, 1}, std::int64_t groups = 1) {
   trt_tensor* out_c{};
   check(trt_conv2d_padding(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, &out_c));
   return Tensor::adopt(out_c);
@@ -1419,7 +1419,7 @@ inline Tensor conv1d(const Tensor& input, const Tensor& weight, OptionalTensorRe
   check(trt_conv1d(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, &out_c));
   return Tensor::adopt(out_c);
 }
-inline Tensor conv1d(const Tensor& input, const Tensor& weight, OptionalTensorRef bias, IntArrayRef stride, const std::string& padding, IntArrayRef dilation = {1}, std::int64_t groups = 1) {
+inline Tensor conv1d(const Tensor& input, const Tensor& weight, OptionalTensorRef bias, IntArrayRef stride, const detail::StrictString& padding, IntArrayRef dilation = {1}, std::int64_t groups = 1) {
   trt_tensor* out_c{};
   check(trt_conv1d_padding(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, &out_c));
   return Tensor::adopt(out_c);

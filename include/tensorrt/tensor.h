@@ -78,11 +78,20 @@ TRT_API trt_status* trt_tensor_item_int(const trt_tensor* tensor, int64_t* out);
  * elements. @since 0.1
  */
 TRT_API trt_status* trt_tensor_copy_to_host(const trt_tensor* tensor, void* data, trt_dtype dtype, int64_t count);
-/** The text PyTorch would print. `out` is freed with trt_string_release. @since 0.1 */
+/**
+ * The text that PyTorch prints with its default options: numbers, alignment and line breaks, the summary of more than 1,000 elements, and what
+ * follows them (device, size, dtype, requires_grad, grad_fn) are the same. Only the name in grad_fn can be another one, where PyTorch computes
+ * an operator through others: a linear layer shows LinearBackward0 here, AddmmBackward0 there. `out` is freed with trt_string_release. @since 0.1
+ */
 TRT_API trt_status* trt_tensor_to_string(const trt_tensor* tensor, char** out);
 
 /** Number of tensors in a list; 0 for NULL. @since 0.1 */
 TRT_API size_t trt_tensor_list_size(const trt_tensor_list* list);
+/**
+ * The handles of a list, in the form in which trt_sgd_create, trt_clip_grad_norm and other functions take tensors. Array and handles are borrowed
+ * from the list; NULL for NULL and possibly for an empty list. @since 0.1
+ */
+TRT_API const trt_tensor* const* trt_tensor_list_data(const trt_tensor_list* list);
 /** A new handle to element `index`, which the caller owns. @since 0.1 */
 TRT_API trt_status* trt_tensor_list_get(const trt_tensor_list* list, size_t index, trt_tensor** out);
 /** Releases the list and its references; NULL is allowed. @since 0.1 */

@@ -202,10 +202,10 @@ class Tensor {
   bool is_alias_of(const Tensor& o) const { return trt_tensor_shares_storage(handle_, o.handle_); }
 
   std::int64_t dim() const { return static_cast<std::int64_t>(trt_tensor_ndim(handle_)); }
-  std::vector<std::int64_t> sizes() const {
+  Sizes sizes() const {
     return {trt_tensor_sizes(handle_), trt_tensor_sizes(handle_) + trt_tensor_ndim(handle_)};
   }
-  std::vector<std::int64_t> strides() const {
+  Sizes strides() const {
     return {trt_tensor_strides(handle_), trt_tensor_strides(handle_) + trt_tensor_ndim(handle_)};
   }
   std::int64_t size(std::int64_t d) const { return detail::create(trt_tensor_size, handle_, d); }
@@ -327,6 +327,9 @@ class Tensor {
   inline Tensor operator[](std::int64_t i) const;
   /** The parts that an integer tensor names, or the elements where a mask is true: a copy. */
   inline Tensor operator[](const Tensor& i) const;
+  /** No position is a fraction or a bool. */
+  template <typename T, std::enable_if_t<std::is_floating_point_v<T> || std::is_same_v<T, bool>, int> = 0>
+  Tensor operator[](T) const = delete;
   /** As x[...] in Python: x.index({0, Slice(1, None), None, "...", mask}). Without tensors it is a view. */
   inline Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
   inline Tensor index(const std::vector<indexing::TensorIndex>& indices) const;
@@ -339,6 +342,24 @@ class Tensor {
   inline Tensor to(const TensorOptions& o) const;
   /** Converts to the dtype and device of another tensor. */
   inline Tensor to(const Tensor& other) const;
+
+  /** Of all elements, computed in a dtype and given in it: x.sum(kFloat64). */
+  template <typename T, std::enable_if_t<std::is_same_v<T, DType>, int> = 0>
+  Tensor sum(T dtype) const {
+    return sum({}, false, dtype);
+  }
+  template <typename T, std::enable_if_t<std::is_same_v<T, DType>, int> = 0>
+  Tensor nansum(T dtype) const {
+    return nansum({}, false, dtype);
+  }
+  template <typename T, std::enable_if_t<std::is_same_v<T, DType>, int> = 0>
+  Tensor mean(T dtype) const {
+    return mean({}, false, dtype);
+  }
+  template <typename T, std::enable_if_t<std::is_same_v<T, DType>, int> = 0>
+  Tensor nanmean(T dtype) const {
+    return nanmean({}, false, dtype);
+  }
 
 // The operators.
 #include "tensorrt/tensor_methods.inc"
@@ -396,10 +417,10 @@ inline std::vector<const trt_tensor*> handles(TensorList list) {
 /** Takes over a list. */
 inline std::vector<Tensor> take(trt_tensor_list* list) {
   const std::unique_ptr<trt_tensor_list, void (*)(trt_tensor_list*)> owner(list, trt_tensor_list_release);
+  const trt_tensor* const* const tensors = trt_tensor_list_data(list);
   std::vector<Tensor> out;
   out.reserve(trt_tensor_list_size(list));
-  for (std::size_t i = 0; i < trt_tensor_list_size(list); ++i)
-    out.push_back(Tensor::adopt(create(trt_tensor_list_get, list, i)));
+  for (std::size_t i = 0; i < trt_tensor_list_size(list); ++i) out.push_back(Tensor::borrow(tensors[i]));
   return out;
 }
 /** Gives tensors to a callback's outputs, of which there are `count`. */

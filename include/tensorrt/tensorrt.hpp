@@ -25,6 +25,7 @@
 #include "tensorrt/base.hpp"
 #include "tensorrt/data.hpp"
 #include "tensorrt/dispatcher.hpp"
+#include "tensorrt/functional.hpp"
 #include "tensorrt/indexing.hpp"
 #include "tensorrt/io.hpp"
 #include "tensorrt/layers.hpp"

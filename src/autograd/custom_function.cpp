@@ -43,15 +43,16 @@ class CustomFunction final : public Node {
 }  // namespace
 
 std::vector<Tensor> custom_function(std::string name, TensorList inputs, TensorList outputs, intrusive_ptr<BackwardCallback> callback) {
-  TRT_CHECK(!outputs.empty(), name, ": there is no output");
+  TRT_CHECK(!outputs.empty(), name, ": outputs is empty; a function has at least one output");
   const bool record = any_requires_grad(inputs);
-  for (const Tensor& t : inputs)
-    TRT_CHECK_CODE(!record || t.impl()->keys().has(Key::Autograd), Code::kFailedPrecondition, name, ": an input (", t,
+  for (size_t i = 0; i < inputs.size(); ++i)
+    TRT_CHECK_CODE(!record || inputs[i].impl()->keys().has(Key::Autograd), Code::kFailedPrecondition, name, ": input ", i, " (", inputs[i],
                    ") was made in inference mode; clone it outside of inference mode");
   std::vector<Tensor> results;
-  for (const Tensor& t : outputs) {
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const Tensor& t = outputs[k];
     TRT_CHECK_CODE(!requires_grad(t) || std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& i) { return i.is_same(t); }), Code::kFailedPrecondition, name,
-                   ": an output (", t, ") has a history of its own; compute it where no gradients are recorded");
+                   ": output ", k, " (", t, ") has a history of its own; compute it where no gradients are recorded");
     // One that shared an input's memory could be changed in place behind the input's back.
     const bool shared = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& i) { return i.shares_storage(t); });
     GradModeGuard unrecorded(false);

@@ -74,12 +74,13 @@ class StateMap {
   std::vector<uint32_t> table_;
 };
 
-Tensor fit_gradient(Tensor g, const InputMeta& m, const Node& to) {
+// `g` is what `from` gave as the gradient of its input `index`.
+Tensor fit_gradient(Tensor g, const InputMeta& m, const Node& from, size_t index) {
   if (!(g.sizes() == IntArrayRef(m.sizes))) {
     bool expandable = g.dim() >= static_cast<int64_t>(m.sizes.size());
     const size_t lead = expandable ? static_cast<size_t>(g.dim()) - m.sizes.size() : 0;
     for (size_t i = 0; expandable && i < m.sizes.size(); ++i) expandable = m.sizes[i] == 1 || m.sizes[i] == g.sizes()[lead + i];
-    TRT_CHECK_CODE(expandable, Code::kInvalidArgument, to.name(), ": got a gradient of shape ", g.sizes(), " for an output of shape ", m.sizes);
+    TRT_CHECK_CODE(expandable, Code::kInvalidArgument, from.name(), ": the gradient of input ", index, " has shape ", g.sizes(), ", the input has shape ", m.sizes);
     g = op::sum_to_size(g, m.sizes);
   }
   if (g.dtype() != m.dtype) g = op::to(g, m.dtype);
@@ -107,15 +108,15 @@ class GraphTask {
     std::vector<Tensor> root_grads;
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Tensor& out = outputs[i];
-      TRT_CHECK(out.defined(), "backward: output ", i, " is NULL");
+      TRT_CHECK(out.defined(), "output ", i, " is NULL");
       Edge e = gradient_edge(out);
-      TRT_CHECK_CODE(e.node, Code::kFailedPrecondition, "backward: output ", i, " (", out, ") does not require gradients and has no grad_fn");
+      TRT_CHECK_CODE(e.node, Code::kFailedPrecondition, "output ", i, " (", out, ") does not require gradients and has no grad_fn");
       Tensor g = i < grads.size() ? grads[i] : Tensor();
       if (!g.defined()) {
-        TRT_CHECK(out.numel() == 1, "backward: a gradient can be made up for a single element only, output ", i, " is ", out, "; give one");
+        TRT_CHECK(out.numel() == 1, "a gradient can be made up for a single element only, output ", i, " is ", out, "; give one");
         g = op::ones_like(out);
       } else {
-        TRT_CHECK(g.sizes() == out.sizes(), "backward: gradient ", i, " has shape ", g.sizes(), ", the output ", out.sizes());
+        TRT_CHECK(g.sizes() == out.sizes(), "gradient ", i, " has shape ", g.sizes(), ", the output ", out.sizes());
         if (g.dtype() != out.dtype()) g = op::to(g, out.dtype());
       }
       root_grads.push_back(std::move(g));
@@ -123,9 +124,9 @@ class GraphTask {
     }
     std::vector<Edge> targets;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      TRT_CHECK(inputs[i].defined(), "backward: input ", i, " is NULL");
+      TRT_CHECK(inputs[i].defined(), "input ", i, " is NULL");
       Edge e = gradient_edge(inputs[i]);
-      TRT_CHECK_CODE(e.node, Code::kFailedPrecondition, "backward: input ", i, " (", inputs[i], ") does not require gradients");
+      TRT_CHECK_CODE(e.node, Code::kFailedPrecondition, "input ", i, " (", inputs[i], ") does not require gradients");
       targets.push_back(std::move(e));
     }
     collect(roots);
@@ -241,7 +242,7 @@ class GraphTask {
       Tensor replaced = h.hook->call(grads[h.output]);
       if (!replaced.defined()) continue;
       const Tensor& given = grads[h.output];
-      TRT_CHECK(replaced.sizes() == given.sizes() && replaced.dtype() == given.dtype() && replaced.device() == given.device(), "backward: hook ", h.id, " on ",
+      TRT_CHECK(replaced.sizes() == given.sizes() && replaced.dtype() == given.dtype() && replaced.device() == given.device(), "hook ", h.id, " on ",
                 node_name, " made a gradient ", replaced, " of ", given, "; shape, dtype and device must stay");
       grads[h.output] = std::move(replaced);
     }
@@ -300,7 +301,7 @@ class GraphTask {
       const Edge& e = node->edge(i);
       State& s = map_.states[next[i]];
       if (out[i].defined() && (s.needed || s.capture))
-        accumulate(s.grads[e.input], fit_gradient(std::move(out[i]), e.node->output_meta(e.input), *node));
+        accumulate(s.grads[e.input], fit_gradient(std::move(out[i]), e.node->output_meta(e.input), *node, i));
       if (--s.waiting == 0) push_once(next[i]);
     }
   }
@@ -340,8 +341,8 @@ class GraphTask {
 };
 
 void check_counts(TensorList outputs, TensorList grads) {
-  TRT_CHECK(!outputs.empty(), "backward: no outputs given");
-  TRT_CHECK(grads.empty() || grads.size() == outputs.size(), "backward: ", outputs.size(), " outputs but ", grads.size(), " gradients");
+  TRT_CHECK(!outputs.empty(), "no outputs given");
+  TRT_CHECK(grads.empty() || grads.size() == outputs.size(), outputs.size(), " outputs but ", grads.size(), " gradients");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "base/macros.h"
 #include "base/str.h"
@@ -35,10 +36,18 @@ class Error : public std::exception {
   Code code() const noexcept { return code_; }
   const std::string& message() const noexcept { return message_; }
   const char* what() const noexcept override { return message_.c_str(); }
+  void append(std::string_view text) { message_ += text; }
 
  private:
   Code code_;
   std::string message_;
+};
+
+// An error that a callback of the host returned, on its way to the caller of the outer function.
+class HostError : public std::exception {
+ public:
+  virtual std::string_view message() const noexcept = 0;
+  virtual void append(std::string_view text) = 0;
 };
 
 // What is not UTF-8 in the message (a name that the host passed) is replaced.

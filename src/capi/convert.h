@@ -17,6 +17,10 @@ void require_out(T* out, const char* name) {
 
 [[noreturn]] TRT_NOINLINE void throw_null_argument(const char* name);
 
+inline void check_element(const void* element, const char* list, size_t index) {
+  TRT_CHECK(element != nullptr, "argument '", list, "': element ", index, " is NULL");
+}
+
 // A tensor argument that is written.
 class MutableArg {
  public:
@@ -38,7 +42,7 @@ class TensorListArg {
     TRT_CHECK(count < (size_t{1} << 40), "argument '", name, "' has an impossible count ", count);
     tensors_.reserve(count);
     for (size_t i = 0; i < count; ++i) {
-      TRT_CHECK(list[i] != nullptr || optional_elements, "argument '", name, "': element ", i, " is NULL");
+      if (!optional_elements) check_element(list[i], name, i);
       tensors_.push_back(Tensor(intrusive_ptr<TensorImpl>(const_cast<TensorImpl*>(impl(list[i])))));
     }
   }

@@ -59,7 +59,7 @@ inline GeneratorImpl* generator(trt_generator* g) { return reinterpret_cast<Gene
 TRT_NOINLINE trt_status* status_of_exception(const char* op) noexcept;
 
 // A status that a callback of the host returned, on its way to the caller of the outer function.
-class StatusError : public std::exception {
+class StatusError : public HostError {
  public:
   explicit StatusError(trt_status* status) : status_(status) {}
   StatusError(const StatusError& o);
@@ -70,6 +70,10 @@ class StatusError : public std::exception {
     return s;
   }
   const char* what() const noexcept override { return "a callback failed"; }
+  std::string_view message() const noexcept override { return status_ ? std::string_view(status_->message) : std::string_view(); }
+  void append(std::string_view text) override {
+    if (status_ && !status_->shared) status_->message += text;
+  }
 
  private:
   trt_status* status_;

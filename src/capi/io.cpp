@@ -33,7 +33,7 @@ io::SafetensorsFile::Mode to_mode(int mode) {
 }
 
 const char* element(const char* const* list, size_t index, const char* name) {
-  TRT_CHECK(list[index] != nullptr, "argument '", name, "': element ", index, " is NULL");
+  check_element(list[index], name, index);
   return list[index];
 }
 

@@ -64,6 +64,17 @@ StateDictPtr to_dict(const std::vector<nn::Module::Parameter>& list) {
   return dict;
 }
 
+// What is registered under a name; an empty handle is told with the parent and the name.
+template <typename T>
+auto checked_part(const trt_module* parent, const char* name, const T* part, const char* kind) {
+  if (!part) {
+    const nn::ModulePtr m = checked(parent);
+    throw_error(Code::kInvalidArgument, str_cat("the ", kind, " '", string(name, "name"), "' for ", m->type_name(), " is NULL (an empty ",
+                                                std::is_same_v<T, trt_module> ? "module" : "tensor", ')'));
+  }
+  return checked(part, kind);
+}
+
 std::string name_of(const char* s, const char* argument = "name") { return std::string(string(s, argument)); }
 
 int64_t count_parameters(const trt_module* module, bool trainable_only) {
@@ -126,7 +137,12 @@ TRT_EXPORT trt_status* trt_state_dict_get(const trt_state_dict* dict, const char
   });
 }
 TRT_EXPORT trt_status* trt_state_dict_set(trt_state_dict* dict, const char* name, const trt_tensor* tensor) {
-  return guard("trt_state_dict_set", [&] { checked(dict)->set(name_of(name), checked(tensor, "tensor")); });
+  return guard("trt_state_dict_set", [&] {
+    const StateDictPtr d = checked(dict);
+    std::string key = name_of(name);
+    TRT_CHECK(tensor, "the tensor of the entry '", key, "' is NULL");
+    d->set(std::move(key), checked(tensor, "tensor"));
+  });
 }
 TRT_EXPORT trt_status* trt_state_dict_remove(trt_state_dict* dict, const char* name) {
   return guard("trt_state_dict_remove", [&] {
@@ -208,16 +224,16 @@ TRT_EXPORT const char* trt_module_child_name(const trt_module* module, size_t in
 }
 
 TRT_EXPORT trt_status* trt_module_register_parameter(trt_module* module, const char* name, trt_tensor* tensor) {
-  return guard("trt_module_register_parameter", [&] { checked(module)->register_parameter(name_of(name), checked(tensor, "tensor")); });
+  return guard("trt_module_register_parameter", [&] { checked(module)->register_parameter(name_of(name), checked_part(module, name, tensor, "parameter")); });
 }
 TRT_EXPORT trt_status* trt_module_register_buffer(trt_module* module, const char* name, const trt_tensor* tensor, bool persistent) {
-  return guard("trt_module_register_buffer", [&] { checked(module)->register_buffer(name_of(name), checked(tensor, "tensor"), persistent); });
+  return guard("trt_module_register_buffer", [&] { checked(module)->register_buffer(name_of(name), checked_part(module, name, tensor, "buffer"), persistent); });
 }
 TRT_EXPORT trt_status* trt_module_register_child(trt_module* module, const char* name, trt_module* child) {
-  return guard("trt_module_register_child", [&] { checked(module)->register_child(name_of(name), checked(child, "child")); });
+  return guard("trt_module_register_child", [&] { checked(module)->register_child(name_of(name), checked_part(module, name, child, "child")); });
 }
 TRT_EXPORT trt_status* trt_module_set_parameter(trt_module* module, const char* name, trt_tensor* tensor) {
-  return guard("trt_module_set_parameter", [&] { checked(module)->set_parameter(name_of(name), checked(tensor, "tensor")); });
+  return guard("trt_module_set_parameter", [&] { checked(module)->set_parameter(name_of(name), checked_part(module, name, tensor, "parameter")); });
 }
 TRT_EXPORT trt_status* trt_module_zero_grad(trt_module* module, bool set_to_none) {
   return guard("trt_module_zero_grad", [&] { checked(module)->zero_grad(set_to_none); });

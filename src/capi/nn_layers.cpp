@@ -70,7 +70,10 @@ TRT_EXPORT void trt_pool_options_init(trt_pool_options* options) {
 TRT_EXPORT trt_status* trt_sequential_create(trt_module* const* modules, size_t count, trt_module** out) {
   return create("trt_sequential_create", out, [&] {
     std::vector<nn::ModulePtr> list;
-    for (trt_module* m : list_argument(modules, count, "modules")) list.push_back(checked(m, "modules[i]"));
+    for (trt_module* m : list_argument(modules, count, "modules")) {
+      check_element(m, "modules", list.size());
+      list.push_back(checked(m));
+    }
     return nn::sequential(std::move(list));
   });
 }

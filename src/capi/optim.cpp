@@ -105,7 +105,10 @@ TRT_EXPORT trt_status* trt_optimizer_add_group(trt_optimizer* optimizer, const t
     const auto name_list = list_argument(names, option_count, "names");
     const auto value_list = list_argument(values, option_count, "values");
     std::vector<optim::NamedOption> options;
-    for (size_t i = 0; i < option_count; ++i) options.push_back({std::string(string(name_list[i], "names[i]")), value_list[i]});
+    for (size_t i = 0; i < option_count; ++i) {
+      check_element(name_list[i], "names", i);
+      options.push_back({name_list[i], value_list[i]});
+    }
     checked_optimizer(optimizer)->add_group(parameter_list(params, count), options);
   });
 }
@@ -248,7 +251,10 @@ TRT_EXPORT trt_status* trt_sequential_lr_create(trt_optimizer* optimizer, trt_sc
                                                 size_t milestone_count, trt_scheduler** out) {
   return create_scheduler("trt_sequential_lr_create", optimizer, out, [&](auto o) {
     std::vector<optim::SchedulerPtr> list;
-    for (trt_scheduler* s : list_argument(schedulers, count, "schedulers")) list.push_back(checked_scheduler(s, "schedulers[i]"));
+    for (trt_scheduler* s : list_argument(schedulers, count, "schedulers")) {
+      check_element(s, "schedulers", list.size());
+      list.push_back(checked_scheduler(s));
+    }
     return optim::sequential_lr(o, std::move(list), int_list(milestones, milestone_count, "milestones"));
   });
 }

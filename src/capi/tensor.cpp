@@ -151,6 +151,11 @@ TRT_EXPORT trt_status* trt_tensor_to_string(const trt_tensor* tensor, char** out
 }
 
 TRT_EXPORT size_t trt_tensor_list_size(const trt_tensor_list* list) { return list ? list->tensors.size() : 0; }
+// A Tensor is one pointer, which is the handle.
+static_assert(sizeof(Tensor) == sizeof(trt_tensor*) && std::is_standard_layout_v<Tensor>);
+TRT_EXPORT const trt_tensor* const* trt_tensor_list_data(const trt_tensor_list* list) {
+  return list ? reinterpret_cast<const trt_tensor* const*>(list->tensors.data()) : nullptr;
+}
 TRT_EXPORT trt_status* trt_tensor_list_get(const trt_tensor_list* list, size_t index, trt_tensor** out) {
   return guard("trt_tensor_list_get", [&] {
     require_out(out, "out");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <unordered_set>
 
 #include "autograd/meta.h"
@@ -74,7 +75,60 @@ void append_names(std::string& text, const char* title, const std::vector<std::s
   for (size_t i = 0; i < names.size(); ++i) text += str_cat(i ? ", " : "", names[i]);
 }
 
+// A call of a module, and the one that it is a part of.
+struct Call {
+  explicit Call(const Module& m);
+  ~Call();
+  Call(const Call&) = delete;
+  const Module& module;
+  const Call* const outer;
+};
+constinit TRT_TLS const Call* current_call = nullptr;
+Call::Call(const Module& m) : module(m), outer(current_call) { current_call = this; }
+Call::~Call() { current_call = outer; }
+
+constexpr std::string_view kPlace = " (in module '";
+
+// The name that `m` has in the tree below `outer`; its type in angle brackets where it is no part of it.
+std::string name_in(const Module& outer, const Module& m) {
+  std::optional<std::string> name;
+  Visited visited;
+  walk(outer, {}, &visited, [&](const Module& at, const std::string& prefix) {
+    if (&at == &m) name = prefix.substr(0, prefix.size() - !prefix.empty());
+  });
+  return name ? *name : str_cat('<', m.type_name(), '>');
+}
+
+std::string path_of(const Call& call) {
+  if (!call.outer) return {};
+  const std::string outer = path_of(*call.outer), name = name_in(call.outer->module, call.module);
+  return str_cat(outer, outer.empty() || name.empty() ? "" : ".", name);
+}
+
+template <typename E>
+TRT_NOINLINE void add_place(E& error, const Call& call) noexcept {
+  if (!call.outer || error.message().find(kPlace) != std::string_view::npos) return;
+  try {
+    error.append(str_cat(kPlace, path_of(call), "', ", call.module.type_name(), ')'));
+  } catch (...) {  // the error goes on without its place
+  }
+}
+
 }  // namespace
+
+Tensor Module::operator()(const Tensor& input) {
+  check_cancelled();
+  const Call call(*this);
+  try {
+    return TRT_LIKELY(hooks_.empty()) ? forward(input) : forward_with_hooks(input);
+  } catch (Error& e) {
+    add_place(e, call);
+    throw;
+  } catch (HostError& e) {
+    add_place(e, call);
+    throw;
+  }
+}
 
 Module::Module(std::string type_name) : type_name_(std::move(type_name)) {
   TRT_CHECK(!type_name_.empty(), "module: the type name must not be empty");

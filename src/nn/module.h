@@ -6,6 +6,11 @@
 // the child of several parents, and a tensor the parameter of several modules (tied weights); the lists that walk the tree
 // give each once, the state dict gives each under all its names. The graph of modules has no cycles.
 //
+// Note [Places of errors]
+// Each thread keeps the chain of the modules that it is running. The innermost module that an error leaves appends its path from the outermost
+// one and its type: " (in module 'encoder.2', Linear)". Outer modules see that text and add nothing, also where the error travelled through the
+// host's code in between; when that put an error of its own in its place, the module where it did so is named.
+//
 // Ownership: counted. Thread safety: forward of one module by many threads is safe in eval mode (nothing is written); training,
 // loading and changes of the tree need external synchronization.
 #pragma once
@@ -42,12 +47,8 @@ class Module : public RefCounted<Module> {
   explicit Module(std::string type_name);
   virtual ~Module();
 
-  // What the module computes. Callers use operator(), which runs the hooks, too.
-  virtual Tensor forward(const Tensor& input) = 0;
-  Tensor operator()(const Tensor& input) {
-    check_cancelled();
-    return TRT_LIKELY(hooks_.empty()) ? forward(input) : forward_with_hooks(input);
-  }
+  // Runs forward and the hooks. An error that leaves a part of a larger module names its place there; see Note [Places of errors].
+  Tensor operator()(const Tensor& input);
 
   // Runs before forward (then `output` is undefined) and may give another input, or after it and may give another output; undefined keeps it.
   class Hook : public RefCounted<Hook> {
@@ -109,6 +110,8 @@ class Module : public RefCounted<Module> {
   std::string to_string() const;
 
  protected:
+  // What the module computes.
+  virtual Tensor forward(const Tensor& input) = 0;
   const Tensor& param(size_t i) const { return parameters_[i].tensor; }
   const Tensor& buf(size_t i) const { return buffers_[i].tensor; }
 

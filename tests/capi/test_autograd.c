@@ -499,6 +499,32 @@ static trt_tensor* square(trt_tensor* x, struct square* s) {
   return out;
 }
 
+/* A gradient that does not fit is told with the function and the input that it is for. */
+static trt_status* unfitting_backward(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* data) {
+  const int64_t five = 5;
+  const trt_device meta = {TRT_META, 0};
+  (void)grads, (void)grads_count, (void)out_count;
+  return trt_full(&five, 1, trt_scalar_double(1), TRT_FLOAT64, *(bool*)data ? &meta : NULL, &out[1]);
+}
+static void test_custom_function_unfitting(void** state) {
+  (void)state;
+  for (int meta = 0; meta < 2; ++meta) {
+    bool flag = meta;
+    const double ones[] = {1, 1, 1};
+    trt_tensor *a = vec(ones, 3, true), *b = vec(ones, 3, true), *y, *computed = vec(ones, 3, false);
+    const trt_tensor *in[] = {a, b}, *made = computed;
+    ok(trt_custom_function("Blend", in, 2, &made, 1, unfitting_backward, &flag, NULL, &y));
+    trt_tensor* s = sum(y);
+    fails(trt_tensor_backward(s), TRT_INVALID_ARGUMENT,
+          meta ? "Blend: the gradient of input 1 is float64[5]@meta, the input was on cpu" : "Blend: the gradient of input 1 has shape [5], the input has shape [3]");
+    trt_tensor* grad;
+    ok(trt_tensor_grad(a, &grad));
+    assert_null(grad);
+    trt_tensor* all[] = {a, b, y, computed, s};
+    for (size_t i = 0; i < 5; ++i) trt_tensor_release(all[i]);
+  }
+}
+
 static void test_custom_function(void** state) {
   (void)state;
   struct square s = {0};
@@ -742,6 +768,7 @@ int main(void) {
       cmocka_unit_test(test_hooks),
       cmocka_unit_test(test_hook_inside_scope),
       cmocka_unit_test(test_custom_function),
+      cmocka_unit_test(test_custom_function_unfitting),
       cmocka_unit_test(test_custom_function_partial),
       cmocka_unit_test(test_custom_function_on_its_input),
       cmocka_unit_test(test_custom_function_reentrant),

@@ -13,6 +13,7 @@
 #include "tensorrt/autograd.h"
 #include "tensorrt/nn.h"
 #include "tensorrt/ops.h"
+#include "tensorrt/optim.h"
 
 static trt_tensor* filled(const int64_t* sizes, size_t ndim, double value) {
   trt_tensor* t;
@@ -404,7 +405,7 @@ static void test_custom(void** state) {
   ok(trt_sequential_create(&m, 1, &outer));
   trt_status* s = trt_module_forward(outer, x, &y);
   assert_int_equal(trt_status_code(s), TRT_UNAVAILABLE);
-  assert_string_equal(trt_status_message(s), "the host says no");
+  assert_string_equal(trt_status_message(s), "the host says no (in module '0', Scaled)");
   trt_status_release(s);
   c.fail = false;
   c.nothing = true;
@@ -422,6 +423,118 @@ static void test_custom(void** state) {
   assert_int_equal(c.destroyed, 5);
   trt_tensor_release(scale);
   trt_tensor_release(x);
+}
+
+static trt_module* linear(int64_t in, int64_t out) {
+  trt_module* m;
+  ok(trt_linear_create(in, out, NULL, &m));
+  return m;
+}
+
+/* Runs the module that user_data is, which may be no child; a first error is passed over. */
+static trt_status* run_other(trt_module* self, const trt_tensor* input, trt_tensor** out, void* user_data) {
+  trt_tensor* ignored = NULL;
+  (void)self;
+  trt_status_release(trt_module_forward(user_data, input, &ignored));
+  trt_tensor_release(ignored);
+  return trt_module_forward(user_data, input, out);
+}
+static trt_status* own_error(trt_module* self, const trt_tensor* input, trt_tensor** out, void* user_data) {
+  (void)user_data;
+  trt_status* s = trt_module_forward(trt_module_child(self, 0), input, out);
+  trt_status_release(s);
+  return s ? trt_status_create(TRT_CANCELLED, "given up") : NULL;
+}
+
+/* An error inside of a part tells the part's path and type, once; its code and operator stay. */
+static void test_places(void** state) {
+  (void)state;
+  const int64_t sizes[] = {1, 2};
+  trt_tensor *x = filled(sizes, 2, 1), *y = NULL;
+  trt_module *relu, *other, *outer, *alone = linear(2, 3);
+  /* 2.1 is the wrong one. */
+  ok(trt_relu_create(&relu));
+  trt_module* inner = sequence((trt_module*[]){linear(3, 4), linear(5, 6)}, 2);
+  trt_module* net = sequence((trt_module*[]){alone, relu, inner}, 3);
+  trt_status* s = trt_module_forward(net, x, &y);
+  assert_string_equal(trt_status_op(s), "trt_module_forward");
+  const char* place = strstr(trt_status_message(s), " (in module");
+  assert_string_equal(place, " (in module '2.1', Linear)");
+  assert_non_null(strstr(trt_status_message(s), "linear: "));
+  fails(s, TRT_INVALID_ARGUMENT, "[6, 5]");
+  /* The module itself: there is no path to tell. */
+  alone = linear(3, 4);
+  s = trt_module_forward(alone, x, &y);
+  trt_module_release(alone);
+  assert_null(strstr(trt_status_message(s), "in module"));
+  trt_status_release(s);
+  /* Through a module of the host, whose part it is no child of. */
+  ok(trt_custom_module_create("Other", run_other, net, NULL, &other));
+  ok(trt_sequential_create(&other, 1, &outer));
+  s = trt_module_forward(outer, x, &y);
+  assert_string_equal(strstr(trt_status_message(s), " (in module"), " (in module '0.<Sequential>.2.1', Linear)");
+  trt_status_release(s);
+  ok(trt_module_register_child(other, "net", net));
+  s = trt_module_forward(outer, x, &y);
+  assert_string_equal(strstr(trt_status_message(s), " (in module"), " (in module '0.net.2.1', Linear)");
+  trt_status_release(s);
+  trt_module_release(outer);
+  trt_module_release(other);
+  /* An error of the host's own in place of the inner one is where the host made it. */
+  ok(trt_custom_module_create("Other", own_error, NULL, NULL, &other));
+  ok(trt_module_register_child(other, "net", net));
+  ok(trt_sequential_create(&other, 1, &outer));
+  s = trt_module_forward(outer, x, &y);
+  assert_string_equal(trt_status_message(s), "given up (in module '0', Other)");
+  fails(s, TRT_CANCELLED, "given up");
+  assert_null(y);
+  trt_module_release(outer);
+  trt_module_release(other);
+  trt_module_release(net);
+  trt_tensor_release(x);
+}
+
+/* Empty handles are told with the parent and the name. */
+static void test_empty_parts(void** state) {
+  (void)state;
+  trt_module* m = sequence(NULL, 0);
+  fails(trt_module_register_child(m, "encoder", NULL), TRT_INVALID_ARGUMENT, "the child 'encoder' for Sequential is NULL (an empty module)");
+  fails(trt_module_register_parameter(m, "w", NULL), TRT_INVALID_ARGUMENT, "the parameter 'w' for Sequential is NULL (an empty tensor)");
+  fails(trt_module_register_buffer(m, "b", NULL, true), TRT_INVALID_ARGUMENT, "the buffer 'b' for Sequential is NULL (an empty tensor)");
+  fails(trt_module_set_parameter(m, "w", NULL), TRT_INVALID_ARGUMENT, "the parameter 'w' for Sequential is NULL (an empty tensor)");
+  fails(trt_module_register_child(NULL, "encoder", NULL), TRT_INVALID_ARGUMENT, "argument 'module' is NULL");
+  trt_module* out = NULL;
+  fails(trt_sequential_create((trt_module*[]){m, NULL}, 2, &out), TRT_INVALID_ARGUMENT, "element 1");
+  assert_int_equal(trt_module_child_count(m), 0);
+  trt_state_dict* d;
+  ok(trt_state_dict_create(&d));
+  fails(trt_state_dict_set(d, "w", NULL), TRT_INVALID_ARGUMENT, "the tensor of the entry 'w' is NULL");
+  trt_state_dict_release(d);
+  trt_module_release(m);
+}
+
+/* A list is an array where tensors are taken. */
+static void test_lists_as_arrays(void** state) {
+  (void)state;
+  trt_module* m = linear(2, 1);
+  trt_tensor_list* list;
+  trt_optimizer* optimizer;
+  ok(trt_module_parameters(m, &list));
+  assert_int_equal(trt_tensor_list_size(list), 2);
+  const trt_tensor* const* data = trt_tensor_list_data(list);
+  for (size_t i = 0; i < 2; ++i) {
+    trt_tensor* one;
+    ok(trt_tensor_list_get(list, i, &one));
+    assert_ptr_equal(one, data[i]);
+    trt_tensor_release(one);
+  }
+  ok(trt_sgd_create(data, trt_tensor_list_size(list), NULL, &optimizer));
+  ok(trt_optimizer_step(optimizer));
+  ok(trt_clip_grad_value(data, trt_tensor_list_size(list), 1));
+  trt_optimizer_release(optimizer);
+  trt_tensor_list_release(list);
+  trt_module_release(m);
+  assert_null(trt_tensor_list_data(NULL));
 }
 
 static trt_status* visit(trt_module* module, void* user_data) {
@@ -696,7 +809,7 @@ static void test_hooks(void** state) {
   y = x;
   trt_status* s = trt_module_forward(outer, x, &y);
   assert_int_equal(trt_status_code(s), TRT_UNAVAILABLE);
-  assert_string_equal(trt_status_message(s), "the hook says no");
+  assert_string_equal(trt_status_message(s), "the hook says no (in module '0', Identity)");
   trt_status_release(s);
   assert_ptr_equal(y, x);
   log.fail = false;
@@ -729,6 +842,7 @@ static void test_hooks(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tree),  cmocka_unit_test(test_modes), cmocka_unit_test(test_state_dict),     cmocka_unit_test(test_custom),
+      cmocka_unit_test(test_places), cmocka_unit_test(test_empty_parts), cmocka_unit_test(test_lists_as_arrays),
       cmocka_unit_test(test_apply), cmocka_unit_test(test_depth), cmocka_unit_test(test_initial_values), cmocka_unit_test(test_options),
       cmocka_unit_test(test_threads), cmocka_unit_test(test_names_are_utf8), cmocka_unit_test(test_hooks),
   };

@@ -157,6 +157,26 @@ void custom_modules(void**) {
   const nn::Lambda twice([](const Tensor& t) { return t * 2; }, "Twice");
   assert_true(is(twice(vec({1, 2})), {2, 4}) && says(twice, "Twice()"));
   throws(TRT_CALLBACK, "empty", [] { nn::Lambda([](const Tensor&) { return Tensor(); })(vec({1})); });
+  // Errors tell the place, also those of forward's own, and of modules that are called as objects.
+  struct Block : nn::CustomModule {
+    nn::Linear fc;
+    Block() : CustomModule("Block"), fc(register_module("fc", nn::Linear(2, 3))) {}
+    Tensor forward(const Tensor& t) override { return fc(t.sum(-1, true).matmul(trt::ones({1, 2}))).matmul(t); }
+  };
+  struct Outer : nn::CustomModule {
+    Block block;
+    Outer() : CustomModule("Outer") { register_module("block", block); }
+    Tensor forward(const Tensor& t) override { return block(t); }
+  } outside;
+  throws(TRT_INVALID_ARGUMENT, "(in module 'block', Block)", [&] { outside(trt::ones({2, 2})); });
+  throws(TRT_INVALID_ARGUMENT, "matmul: ", [&] { outside(trt::ones({2, 2})); });
+  throws(TRT_INVALID_ARGUMENT, "(in module '0.block.fc', Linear)", [&] {
+    outside.block.fc.set_parameter("bias", trt::ones({3}));
+    outside.block.to(trt::kFloat64);
+    nn::Sequential{outside}(trt::ones({2, 2}));
+  });
+  throws(TRT_INVALID_ARGUMENT, "the child 'encoder' for Block is NULL (an empty module)",
+         [&] { outside.block.register_module("encoder", nn::Linear(nullptr)); });
   // What is thrown inside comes out as it was.
   try {
     nn::Sequential{nn::ReLU(), nn::Lambda([](const Tensor& t) { return t.sum(7); })}(vec({1}));

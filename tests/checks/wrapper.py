@@ -23,6 +23,7 @@ ELSEWHERE = {
     "trt_scope_begin": "scopes are for languages without destructors; the wrapper's objects release their handles",
     "trt_scope_end": "as trt_scope_begin",
     "trt_scope_keep": "as trt_scope_begin",
+    "trt_tensor_list_get": "vectors of tensors are made from trt_tensor_list_data",
 }
 
 

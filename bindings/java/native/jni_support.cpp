@@ -44,6 +44,7 @@ bool look_up(JNIEnv* env) {
          (ids.callbacks = global_class(env, "org/libtensorrt/Callbacks")) && (ids.scalar = global_class(env, "org/libtensorrt/Scalar")) &&
          (ids.string = global_class(env, "java/lang/String")) &&
          (ids.errors_make = env->GetStaticMethodID(ids.errors, "make", "(ILjava/lang/String;Ljava/lang/String;)Ljava/lang/Throwable;")) &&
+         (ids.errors_back = env->GetStaticMethodID(ids.errors, "back", "(Ljava/lang/Throwable;Ljava/lang/String;)Ljava/lang/Throwable;")) &&
          (ids.errors_describe = env->GetStaticMethodID(ids.errors, "describe", "(Ljava/lang/Throwable;)Ljava/lang/String;")) &&
          (ids.memory_check = env->GetStaticMethodID(ids.memory, "check", "()V")) &&
          (ids.scalar_make = env->GetStaticMethodID(ids.scalar, "make", "(IJ)Lorg/libtensorrt/Scalar;")) &&
@@ -123,6 +124,8 @@ void throw_status(JNIEnv* env, trt_status* status) {
   jthrowable thrown = nullptr;
   if (void* payload = trt_status_payload(status, destroy_exception)) {
     thrown = static_cast<jthrowable>(env->NewLocalRef(static_cast<jobject>(payload)));
+    jstring message = thrown ? to_java(env, trt_status_message(status)) : nullptr;
+    if (message) thrown = static_cast<jthrowable>(env->CallStaticObjectMethod(ids.errors, ids.errors_back, thrown, message));
   } else {
     jstring op = to_java(env, trt_status_op(status));
     jstring message = op ? to_java(env, trt_status_message(status)) : nullptr;
@@ -268,25 +271,16 @@ void put(JNIEnv* env, jlongArray& to, trt_tensor_list* made, int&) {
   to = nullptr;
   if (!made) return;
   const auto n = static_cast<jsize>(trt_tensor_list_size(made));
+  const trt_tensor* const* tensors = trt_tensor_list_data(made);
   to = env->NewLongArray(n);
   jlong handles[16];
   for (jsize i = 0; to && i < n;) {
     jsize filled = 0;
     for (; filled < 16 && i + filled < n; ++filled) {
-      trt_tensor* t = nullptr;
-      if (trt_status* status = trt_tensor_list_get(made, static_cast<size_t>(i + filled), &t)) {
-        for (jsize k = 0; k < filled; ++k) trt_tensor_release(reinterpret_cast<trt_tensor*>(handles[k]));
-        jlong* all = env->GetLongArrayElements(to, nullptr);
-        for (jsize k = 0; all && k < i; ++k) trt_tensor_release(reinterpret_cast<trt_tensor*>(all[k]));
-        if (all) env->ReleaseLongArrayElements(to, all, JNI_ABORT);
-        to = nullptr;
-        throw_status(env, status);
-        break;
-      }
+      trt_tensor* const t = trt_tensor_retain(const_cast<trt_tensor*>(tensors[i + filled]));
       handles[filled] = reinterpret_cast<jlong>(t);
       count_tensor(env, t);
     }
-    if (!to) break;
     env->SetLongArrayRegion(to, i, filled, handles);
     i += filled;
   }

@@ -14,7 +14,7 @@ namespace trtj {
 // Classes, methods and fields that are looked up once, when the library is loaded.
 struct Ids {
   jclass errors, memory, callbacks, scalar, string;
-  jmethodID errors_make, errors_describe, memory_check, scalar_make;
+  jmethodID errors_make, errors_back, errors_describe, memory_check, scalar_make;
   jmethodID hook, module_hook, backward, sample, map, forward, factor, log, ended;  // of callbacks
   jfieldID scalar_kind, scalar_bits, long_value, double_value, boolean_value;
 };

@@ -127,7 +127,8 @@ void raise_mismatch(const Function& f, PyObject* self, PyObject* const* args, Py
       }
     }
     if (!s.variadic && first + count > s.positional) {
-      PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", f.name, s.positional - first, count);
+      PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd %s given", f.name, s.positional - first, s.positional - first == 1 ? "" : "s", count,
+                   count == 1 ? "was" : "were");
       return;
     }
     for (int i = first; i < s.count; ++i) {

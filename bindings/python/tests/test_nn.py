@@ -34,6 +34,53 @@ class Net(nn.Module):
         return x
 
 
+class Places(unittest.TestCase):
+    """Errors of the library tell the module in which they happened."""
+
+    def check(self, call, error, operator, place):
+        with self.assertRaises(error) as caught:
+            call()
+        message = str(caught.exception)
+        self.assertTrue(message.startswith(operator + ":"), message)
+        self.assertEqual(message[message.find(" (in"):] if " (in" in message else "", place)
+
+    def test_places(self):
+        net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 6)))
+        x = trt.ones(1, 2)
+        for _ in range(2):
+            self.check(lambda: net(x), trt.InvalidArgumentError, "linear", " (in module '2.1', Linear)")
+        self.check(lambda: nn.Linear(3, 4)(x), trt.InvalidArgumentError, "linear", "")
+
+        class Outer(nn.Module):
+            def __init__(self, part):
+                super().__init__()
+                self.parts = nn.ModuleList([nn.Identity(), part])
+
+            def forward(self, x):
+                return self.parts[1](x)
+
+        outer = Outer(net)
+        self.check(lambda: outer(x), trt.InvalidArgumentError, "linear", " (in module 'parts.1.2.1', Linear)")
+        handle = net.register_forward_hook(lambda *_: None)  # the other way through __call__
+        self.check(lambda: outer(x), trt.InvalidArgumentError, "linear", " (in module 'parts.1.2.1', Linear)")
+        handle.remove()
+
+        class Summing(nn.Module):
+            def forward(self, x):
+                return x.sum(7)
+
+        self.check(lambda: nn.Sequential(Summing())(x), IndexError, "sum", " (in module '0', Summing)")
+        hidden = Summing()
+        outer.parts[1] = nn.Sequential()
+        outer.parts[1].forward = lambda x: hidden(x)
+        self.check(lambda: outer(x), trt.OutOfRangeError, "sum", " (in module 'parts.1.<Summing>', Summing)")
+        self.check(lambda: nn.Sequential(nn.BatchNorm2d(3))(trt.ones(2, 3)), ValueError, "BatchNorm2d", " (in module '0', BatchNorm2d)")
+        # What is not the library's stays as it is.
+        outer.parts[1] = nn.Sequential(Summing())
+        with self.assertRaisesRegex(AttributeError, "^'str' object has no attribute 'sum'$"):
+            outer("x")
+
+
 class Registration(unittest.TestCase):
     def test_names(self):
         m = Net()

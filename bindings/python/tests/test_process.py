@@ -83,6 +83,15 @@ class Threads(unittest.TestCase):
         lines = []
         trt.set_log_callback(lambda level, message: lines.append((level, message)))
         trt.set_log_level(10)
+        # A loss of shapes that broadcast is seldom meant.
+        trt.set_log_level(30)
+        for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
+            before = len(lines)
+            loss = getattr(trt.nn.functional, name)
+            loss(trt.ones(4, 1), trt.ones(4, 1))
+            self.assertEqual(len(lines), before)
+            loss(trt.ones(4, 1), trt.ones(4))
+            self.assertEqual(lines[before:], [(30, f"{name}: input [4, 1] and target [4] have different shapes and are broadcast; the loss is likely not what is meant")])
         trt.set_log_callback(None)
         with self.assertRaises(TypeError):
             trt._C._set_log_callback(3)

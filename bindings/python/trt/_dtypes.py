@@ -65,6 +65,9 @@ def result_type(a, b):
 
 def promote_types(a, b):
     """The smallest dtype that holds both."""
+    for d in (a, b):
+        if not isinstance(d, _C.dtype):
+            raise TypeError(f"promote_types: two dtypes are needed, got {a!r} and {b!r}")
     empty = _C._operators["empty"]
     return result_type(empty((0,), dtype=a, device="meta"), empty((0,), dtype=b, device="meta"))
 

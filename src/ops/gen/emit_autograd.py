@@ -7,9 +7,17 @@ from .model import variants
 
 
 def node_name(op):
-    # As PyTorch: AddBackward0, NativeLayerNormBackward0.
+    """The node's class, AddScalarBackward0."""
     base = "".join(p[:1].upper() + p[1:] for p in op.ident.strip("_").split("_"))
     return base + "Backward0"
+
+
+def shown_name(op):
+    """The name that grad_fn and errors show: like PyTorch's without the overload, and without what parts of a composite are called inside."""
+    name = op.schema.name.strip("_")
+    for part in ("_forward", "_elements"):
+        name = name.removesuffix(part)
+    return "".join(p[:1].upper() + p[1:] for p in name.split("_")) + "Backward0"
 
 
 class _Plan:
@@ -137,7 +145,7 @@ def _node(plan):
             body.append(f"      out[{plan.slot(inputs[0])}] = {cpp};\n")
         body.append("    }\n")
     return (f"struct {name} final : Node {{\n{''.join(members)}"
-            f'  const char* name() const override {{ return "{name}"; }}\n'
+            f'  const char* name() const override {{ return "{shown_name(op)}"; }}\n'
             f"  void apply([[maybe_unused]] const GradVec& grads, GradVec& out) override {{\n{''.join(body)}  }}\n"
             + (f"  void release_saved() override {{ {' '.join(release)} }}\n"
                f"  void visit_saved(const std::function<void(const Tensor&)>& f) const override {{ {' '.join(visit)} }}\n" if release else "")

@@ -165,6 +165,10 @@ def _tell_apart(f, earlier):
                     mine.params[same][0] = "detail::StrictBool"
                     if theirs.params[same][0] == "std::optional<Scalar>":
                         theirs.params[same][0] = "detail::OptionalNumber"
+            # A braced list of numbers is no text.
+            for mine, theirs in ((f, e), (e, f)):
+                if mine.params[same][0] == "const std::string&" and theirs.params[same][0] == "IntArrayRef":
+                    mine.params[same][0] = "const detail::StrictString&"
             # A number is one for int, not for int? or int[].
             for mine, theirs in ((f, e), (e, f)):
                 if mine.params[same][0] == "std::optional<std::int64_t>" and theirs.params[same][0] == "IntArrayRef":

@@ -30,7 +30,7 @@ void check_expandable(const Tensor& self, IntArrayRef sizes, const char* op) {
     const int64_t s = self.sizes()[n - 1 - i];
     fits = s == 1 || s == sizes[sizes.size() - 1 - i];
   }
-  TRT_CHECK(fits, op, ": self of shape ", self.sizes(), " does not broadcast to the product's shape ", sizes);
+  TRT_CHECK(fits, op, std::string_view(op) == "linear" ? ": bias of shape " : ": self of shape ", self.sizes(), " does not broadcast to the product's shape ", sizes);
 }
 
 // A matrix as BLAS takes it. Holds the tensor whose memory it is.
@@ -113,7 +113,7 @@ TensorSpec product_spec(const Tensor& a, const Tensor& b, size_t rank, const cha
             " and ", b);
   check_same_dtype(a, b, op);
   TRT_CHECK(rank == 2 || a.sizes()[0] == b.sizes()[0], op, ": batch sizes differ, got ", a, " and ", b);
-  TRT_CHECK(a.sizes()[rank - 1] == b.sizes()[rank - 2], op, ": inner sizes differ, got ", a, " and ", b);
+  TRT_CHECK(a.sizes()[rank - 1] == b.sizes()[rank - 2], op, ": inner sizes ", a.sizes()[rank - 1], " and ", b.sizes()[rank - 2], " differ, got ", a, " and ", b);
   DimVector sizes(a.sizes().data(), rank - 1);
   sizes.push_back(b.sizes()[rank - 1]);
   return TensorSpec(sizes, a.dtype(), a.device());
@@ -136,7 +136,7 @@ TensorSpec bmm(const Tensor& self, const Tensor& mat2) { return product_spec(sel
 TensorSpec mv(const Tensor& self, const Tensor& vec) {
   TRT_CHECK(self.dim() == 2 && vec.dim() == 1, "mv: needs a matrix and a vector, got ", self, " and ", vec);
   check_same_dtype(self, vec, "mv");
-  TRT_CHECK(self.sizes()[1] == vec.sizes()[0], "mv: inner sizes differ, got ", self, " and ", vec);
+  TRT_CHECK(self.sizes()[1] == vec.sizes()[0], "mv: inner sizes ", self.sizes()[1], " and ", vec.sizes()[0], " differ, got ", self, " and ", vec);
   return TensorSpec({self.sizes()[0]}, self.dtype(), self.device());
 }
 

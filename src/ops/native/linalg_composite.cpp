@@ -77,7 +77,7 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
 Tensor matmul(const Tensor& self, const Tensor& other) {
   const int64_t da = self.dim(), db = other.dim();
   TRT_CHECK(da >= 1 && db >= 1, "matmul: both tensors need at least one dimension, got ", self, " and ", other);
-  TRT_CHECK(self.size(-1) == other.size(db >= 2 ? -2 : 0), "matmul: inner sizes differ, got ", self, " and ", other);
+  TRT_CHECK(self.size(-1) == other.size(db >= 2 ? -2 : 0), "matmul: inner sizes ", self.size(-1), " and ", other.size(db >= 2 ? -2 : 0), " differ, got ", self, " and ", other);
   if (da == 1 && db == 1) return op::dot(self, other);
   if (da == 2 && db == 1) return op::mv(self, other);
   if (da == 1 && db == 2) return op::mv(op::transpose(other, 0, 1), self);

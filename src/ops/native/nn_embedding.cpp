@@ -126,8 +126,8 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   TRT_CHECK(num_classes != -1 || n > 0, "one_hot: num_classes must be given for a tensor without elements");
   TRT_CHECK(largest < std::numeric_limits<int64_t>::max(), "one_hot: class ", largest, " is too large");
   const int64_t count = num_classes == -1 ? largest + 1 : num_classes;
-  TRT_CHECK_CODE(largest < count, Code::kOutOfRange, "one_hot: class ", largest, " is out of range for ", count,
-                 " classes");
+  TRT_CHECK_CODE(largest < count, Code::kOutOfRange, "one_hot: class ", largest, " is out of range, num_classes is ",
+                 count);
   Tensor out = empty_tensor(with_last(self.sizes(), count), DType::Int64, self.device());
   int64_t* to = out.data_ptr<int64_t>();
   std::fill_n(to, out.numel(), 0);

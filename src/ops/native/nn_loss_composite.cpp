@@ -1,4 +1,5 @@
 // Losses composed of pointwise loops and a reduction.
+#include "base/log.h"
 #include "gen/all_ops.h"
 #include "gen/nn_loss_native.h"
 
@@ -28,6 +29,13 @@ Tensor weighted(const Tensor& loss, const Tensor& weight) { return weight.define
 void check_same_sizes(const Tensor& input, const Tensor& target, const char* op) {
   TRT_CHECK(input.sizes() == target.sizes(), op, ": input and target must have the same shape, got ", input, " and ",
             target);
+}
+
+// Shapes that broadcast are allowed, but seldom meant: [n, 1] and [n] give a loss of [n, n].
+void warn_of_broadcasting(const Tensor& input, const Tensor& target, const char* op) {
+  if (input.sizes() == target.sizes()) return;
+  log(LogLevel::kWarning, op, ": input ", input.sizes(), " and target ", target.sizes(),
+      " have different shapes and are broadcast; the loss is likely not what is meant");
 }
 
 // The class dimension of an input [n, c, ...] or [c].
@@ -98,21 +106,25 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
 }
 
 Tensor mse_loss(const Tensor& input, const Tensor& target, std::string_view reduction) {
+  warn_of_broadcasting(input, target, "mse_loss");
   return reduced(op::mse_loss_elements(input, target), reduction, "mse_loss");
 }
 
 Tensor l1_loss(const Tensor& input, const Tensor& target, std::string_view reduction) {
+  warn_of_broadcasting(input, target, "l1_loss");
   return reduced(op::l1_loss_elements(input, target), reduction, "l1_loss");
 }
 
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, std::string_view reduction, double beta) {
   TRT_CHECK(beta >= 0, "smooth_l1_loss: beta must not be negative, got ", beta);
-  if (beta == 0) return op::l1_loss(input, target, reduction);
+  warn_of_broadcasting(input, target, "smooth_l1_loss");
+  if (beta == 0) return reduced(op::l1_loss_elements(input, target), reduction, "smooth_l1_loss");
   return reduced(op::smooth_l1_loss_elements(input, target, beta), reduction, "smooth_l1_loss");
 }
 
 Tensor huber_loss(const Tensor& input, const Tensor& target, std::string_view reduction, double delta) {
   TRT_CHECK(delta > 0, "huber_loss: delta must be positive, got ", delta);
+  warn_of_broadcasting(input, target, "huber_loss");
   return reduced(op::huber_loss_elements(input, target, delta), reduction, "huber_loss");
 }
 

@@ -144,12 +144,8 @@ uintptr_t trtgo_retain_module(uintptr_t module) { return (uintptr_t)trt_module_r
 size_t trtgo_list_size(uintptr_t list) { return trt_tensor_list_size((const trt_tensor_list*)list); }
 void trtgo_list_take(uintptr_t list, uintptr_t* words) {
   const size_t count = trtgo_list_size(list);
-  for (size_t i = 0; i < count; ++i) {
-    trt_tensor* t = NULL;
-    trt_status* status = trt_tensor_list_get((const trt_tensor_list*)list, i, &t);
-    trt_status_release(status);  // none: the index is right
-    words[i] = (uintptr_t)trtgo_result(NULL, t);
-  }
+  const trt_tensor* const* tensors = trt_tensor_list_data((const trt_tensor_list*)list);
+  for (size_t i = 0; i < count; ++i) words[i] = (uintptr_t)trtgo_result(NULL, trt_tensor_retain((trt_tensor*)tensors[i]));
   trt_tensor_list_release((trt_tensor_list*)list);
 }
 

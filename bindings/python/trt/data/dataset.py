@@ -56,7 +56,7 @@ class TensorDataset(NativeDataset):
 
     def __init__(self, *tensors):
         if any(t.size(0) != tensors[0].size(0) for t in tensors):
-            raise ValueError("Size mismatch between tensors")
+            raise ValueError(f"TensorDataset: the first sizes of the tensors must be the same, got {', '.join(str(list(t.shape)) for t in tensors)}")
         self.tensors = tensors
         super().__init__(_C.trt_dataset_from_tensors(tensors))
 

@@ -280,7 +280,7 @@ class _BatchNorm(_Norm):
 
     def forward(self, input):
         if input.dim() not in self.ranks:
-            raise ValueError(f"expected {' or '.join(f'{r}D' for r in self.ranks)} input (got {input.dim()}D input)")
+            raise _C.InvalidArgumentError(f"{type(self).__name__}: input must have {' or '.join(map(str, self.ranks))} dimensions, got shape {list(input.shape)}")
         if not self.track_running_stats:
             return F.batch_norm(input, None, None, self.weight, self.bias, True, 0.0, self.eps)
         if not self.training:
@@ -311,7 +311,7 @@ class _InstanceNorm(_Norm):
 
     def forward(self, input):
         if input.dim() not in self.ranks:
-            raise ValueError(f"expected {' or '.join(f'{r}D' for r in self.ranks)} input (got {input.dim()}D input)")
+            raise _C.InvalidArgumentError(f"{type(self).__name__}: input must have {' or '.join(map(str, self.ranks))} dimensions, got shape {list(input.shape)}")
         batched = input if input.dim() == self.ranks[-1] else input.unsqueeze(0)
         own = self.training or not self.track_running_stats
         result = F.instance_norm(batched, self.running_mean, self.running_var, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
@@ -413,7 +413,7 @@ class Dropout(_Plain):
     def __init__(self, p=0.5, inplace=False):
         super().__init__()
         if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+            raise ValueError(f"{type(self).__name__}: the probability must be between 0 and 1, got {p}")
         self.p, self.inplace = p, inplace
 
     def forward(self, input):

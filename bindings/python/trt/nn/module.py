@@ -68,8 +68,26 @@ class Module:
         raise NotImplementedError(f"Module [{type(self).__name__}] is missing the required \"forward\" function")
 
     def __call__(self, *args, **kwargs):
-        if not self._forward_hooks and not self._forward_pre_hooks:
-            return self.forward(*args, **kwargs)
+        try:
+            if not self._forward_hooks and not self._forward_pre_hooks:
+                return self.forward(*args, **kwargs)
+            return self._call_with_hooks(args, kwargs)
+        except _C.Error as error:
+            self._add_place(error)
+            raise
+
+    def _add_place(self, error):
+        """To the message of an error of the library: the innermost module that it left, by its name in the outermost so far, and its type."""
+        if len(error.args) != 1 or not isinstance(error.args[0], str):
+            return
+        text, kind, path, inner = error.__dict__.get("_place", (error.args[0], type(self).__name__, "", None))
+        if inner is not None and inner is not self:
+            name = next((n for n, m in self.named_modules() if m is inner), f"<{type(inner).__name__}>")
+            path = f"{name}.{path}" if path else name
+            error.args = (f"{text} (in module '{path}', {kind})",)
+        error._place = text, kind, path, self
+
+    def _call_with_hooks(self, args, kwargs):
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
             if with_kwargs:
                 result = hook(self, args, kwargs)

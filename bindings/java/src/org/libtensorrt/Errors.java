@@ -20,6 +20,14 @@ final class Errors {
     };
   }
 
+  /** The exception that a status carries, which went through the library. */
+  static Throwable back(Throwable thrown, String message) {
+    if (thrown instanceof TensorException e) {
+      e.readPlace(message);
+    }
+    return thrown;
+  }
+
   /** The message of a status that carries an exception of a callback: for others than Java who read it. */
   static String describe(Throwable thrown) {
     return String.valueOf(thrown).replace('\0', ' ');

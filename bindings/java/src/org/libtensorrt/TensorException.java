@@ -14,10 +14,27 @@ public class TensorException extends RuntimeException {
   /** The operator or function that failed. */
   private final String op;
 
+  /** Added on its way out of the modules. */
+  private volatile String place = "";
+
   TensorException(ErrorCode code, String op, String message) {
     super(message);
     this.code = code;
     this.op = op;
+  }
+
+  /** The message; at its end, for an error inside of a module's part, the place: {@code (in module 'encoder.2', Linear)}. */
+  @Override
+  public String getMessage() {
+    return super.getMessage() + place;
+  }
+
+  /** Adds what the message that came out of the library has more than this one's text. */
+  final void readPlace(String text) {
+    String own = Errors.describe(this);
+    if (text.length() > own.length() && text.startsWith(own)) {
+      place += text.substring(own.length());
+    }
   }
 
   /**

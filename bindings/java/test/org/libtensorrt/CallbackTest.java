@@ -307,6 +307,16 @@ final class CallbackTest {
       own.nothing = true;
       assertThrows(NullPointerException.class, () -> net.forward(floats(1, 2)));
       own.nothing = false;
+      // Errors tell where they happened.
+      Module inner = Module.sequential(Layers.linear(2, 3), Layers.linear(4, 5));
+      TensorException wrong = assertThrows(TensorException.InvalidArgument.class, () -> Module.sequential(Layers.relu(), inner).forward(floats(1, 2)));
+      assertTrue(wrong.getMessage().contains("linear: ") && wrong.getMessage().endsWith(" (in module '1.1', Linear)"), wrong.getMessage());
+      wrong = assertThrows(TensorException.InvalidArgument.class, () -> Module.sequential(inner, own).forward(floats(1, 2, 3)));
+      assertTrue(wrong.getMessage().endsWith(" (in module '0.0', Linear)"), wrong.getMessage());
+      wrong = assertThrows(TensorException.InvalidArgument.class, () -> Module.sequential(Module.sequential(own)).forward(floats(1, 2, 3)));
+      assertTrue(wrong.getMessage().contains("mul: ") && wrong.getMessage().endsWith(" (in module '0.0', Affine)"), wrong.getMessage());
+      wrong = assertThrows(TensorException.InvalidArgument.class, () -> own.registerChild("encoder", null));
+      assertTrue(wrong.getMessage().contains("the child 'encoder' for Affine is NULL (an empty module)"), wrong.getMessage());
       // The module that uses it keeps the Java object alive.
       Module outer = Module.sequential(new Affine());
       for (int i = 0; i < 3; i++) {
