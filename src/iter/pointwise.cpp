@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/modes.h"
@@ -157,6 +158,7 @@ struct Stage {
   size_t item;
   int64_t stride;          // bytes, innermost
   cpu::ConvertFn convert;  // to (inputs) or from (output) the compute type; null where the types agree
+  bool round;              // elements pass through the common dtype
 };
 
 struct alignas(64) Block {
@@ -165,8 +167,9 @@ struct alignas(64) Block {
 
 class Driver {
  public:
-  Driver(PointwiseFn fn, ArrayRef<PointwiseInput> in, const ScalarValue* scalars, DType compute, const Tensor& out)
-      : fn_(fn), scalars_(scalars), compute_(compute), item_(element_size(compute)), inputs_(static_cast<int>(in.size())), in_(in), out_(out) {}
+  Driver(PointwiseFn fn, ArrayRef<PointwiseInput> in, const ScalarValue* scalars, DType compute, DType common, DType result, const Tensor& out)
+      : fn_(fn), scalars_(scalars), compute_(compute), common_(common), result_(result), item_(element_size(compute)),
+        inputs_(static_cast<int>(in.size())), in_(in), out_(out) {}
 
   void run() {
     const Tensor* operands[kMaxInputs + 1] = {&out_};
@@ -183,7 +186,7 @@ class Driver {
     int64_t bytes = out_.numel() * static_cast<int64_t>(out_.itemsize());
     bool aliased = false;
     for (int i = 0; i < inputs_; ++i) {
-      stages_[i] = index_[i] < 0 ? Stage{Stage::Mode::Constant, item_, 0, nullptr} : stage(index_[i], false);
+      stages_[i] = index_[i] < 0 ? Stage{Stage::Mode::Constant, item_, 0, nullptr, false} : stage(index_[i], false);
       if (index_[i] < 0) continue;
       const Tensor& t = *in_[static_cast<size_t>(i)].tensor;
       bytes += t.numel() * static_cast<int64_t>(t.itemsize());
@@ -191,6 +194,10 @@ class Driver {
     }
     // A large fresh output is written around the caches: that saves reading its lines first.
     stream_ = out_stage_.mode == Stage::Mode::Direct && !packed_ && !aliased && bytes > last_level_cache();
+    if (out_stage_.round || std::any_of(stages_, stages_ + inputs_, [](const Stage& s) { return s.round; })) {
+      to_common_ = cpu::store_converter(compute_, common_);
+      from_common_ = cpu::load_converter(common_, compute_);
+    }
     parallel_for(0, it.numel(), kGrain, [&](int64_t b, int64_t e) { range(b, e); });
   }
 
@@ -201,10 +208,14 @@ class Driver {
     s.item = element_size(o.dtype);
     s.stride = it_->ndim() ? o.strides[0] : static_cast<int64_t>(s.item);
     s.convert = o.dtype == compute_ ? nullptr : output ? cpu::store_converter(compute_, o.dtype) : cpu::load_converter(o.dtype, compute_);
+    // Integers that a 16-bit float may not hold become one of it first. A result of a narrow dtype is rounded (or wraps) before it goes into a
+    // wider tensor.
+    if (output) s.round = o.dtype != result_ && result_ == common_ && common_ != compute_;
+    else s.round = is_reduced_floating(common_) && is_integral(o.dtype, false) && element_size(o.dtype) > 1;
     const bool unit = s.stride == static_cast<int64_t>(s.item);
     if (s.stride == 0 && !output && it_->numel() > 1) s.mode = Stage::Mode::Constant;
     else if (!unit) s.mode = Stage::Mode::Gather;
-    else s.mode = s.convert ? Stage::Mode::Convert : Stage::Mode::Direct;
+    else s.mode = s.convert || s.round ? Stage::Mode::Convert : Stage::Mode::Direct;
     return s;
   }
 
@@ -271,10 +282,18 @@ class Driver {
     ScalarValue v;
     if (s.convert) s.convert(src, &v, 1);
     else std::memcpy(&v, src, item_);
+    if (s.round) round(&v, 1);
     cpu::fill(block, &v, item_, n);
   }
 
-  static void load(const Stage& s, const char* src, char* block, char* raw, int64_t n) {
+  // Rounds n elements of the compute type to the common dtype, in place.
+  void round(void* elements, int64_t n) const {
+    char narrow[kBlock * 4];
+    to_common_(elements, narrow, n);
+    from_common_(narrow, elements, n);
+  }
+
+  void load(const Stage& s, const char* src, char* block, char* raw, int64_t n) const {
     if (s.mode == Stage::Mode::Convert) {
       s.convert(src, block, n);
     } else if (s.convert) {
@@ -283,11 +302,15 @@ class Driver {
     } else {
       cpu::gather_strided(src, s.stride, block, n, s.item);
     }
+    if (s.round) round(block, n);
   }
 
   void store(char* dst, Scratch& scratch, int64_t n) const {
     const Stage& s = out_stage_;
-    if (s.mode == Stage::Mode::Convert) {
+    if (s.round) round(scratch.out.bytes, n);
+    if (s.mode == Stage::Mode::Convert && !s.convert) {
+      std::memcpy(dst, scratch.out.bytes, static_cast<size_t>(n) * item_);
+    } else if (s.mode == Stage::Mode::Convert) {
       s.convert(scratch.out.bytes, dst, n);
     } else if (s.convert) {
       s.convert(scratch.out.bytes, scratch.raw.bytes, n);
@@ -323,10 +346,12 @@ class Driver {
         if (index_[i] < 0 || !stages_[i].convert) continue;
         std::memcpy(scratch.raw.bytes, scratch.in[i].bytes, static_cast<size_t>(m) * stages_[i].item);
         stages_[i].convert(scratch.raw.bytes, scratch.in[i].bytes, m);
+        if (stages_[i].round) round(scratch.in[i].bytes, m);
       }
       void* out = scratch.out.bytes;
       fn_(in, &out, m, scalars_);
       const char* src = scratch.out.bytes;
+      if (out_stage_.round) round(scratch.out.bytes, m);
       if (out_stage_.convert) {
         out_stage_.convert(scratch.out.bytes, scratch.raw.bytes, m);
         src = scratch.raw.bytes;
@@ -347,7 +372,7 @@ class Driver {
 
   PointwiseFn fn_;
   const ScalarValue* scalars_;
-  DType compute_;
+  DType compute_, common_, result_;
   size_t item_;
   int inputs_;
   ArrayRef<PointwiseInput> in_;
@@ -356,6 +381,7 @@ class Driver {
   int index_[kMaxInputs];
   Stage stages_[kMaxInputs];
   Stage out_stage_;
+  cpu::ConvertFn to_common_ = nullptr, from_common_ = nullptr;
   bool packed_ = false;
   bool stream_ = false;
 };
@@ -368,8 +394,8 @@ void compute(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar
   if (!fn) throw_dtype(op, common, in);
   ScalarValue values[kMaxScalars];
   fill_scalars(op, scalars, compute_dtype, values);
-  // A number, and a 0-d tensor that gave way in promotion, first becomes a number of the common dtype: uint8 sees -1 as 255. Among floating
-  // dtypes only comparisons round it; arithmetic keeps the number in the compute type, as PyTorch does.
+  // A number, and a 0-d tensor that gave way in promotion, first becomes a number of the common dtype: uint8 sees -1 as 255, and float16 sees
+  // 2049 as 2048. As in PyTorch, products and quotients keep their second operand in the compute type.
   const bool compare = op.promotion == Promotion::Compare || op.promotion == Promotion::IntToFloatCompare;
   SmallVector<PointwiseInput, kMaxInputs> operands(in.data(), in.size());
   Scalar numbers[kMaxInputs];
@@ -381,7 +407,7 @@ void compute(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar
       if (t.dim() != 0 || t.dtype() == common || !t.device().is_cpu()) continue;
       numbers[i] = dispatch_dtype(t.dtype(), op.name, [&]<typename T>() { return Scalar(*t.data_ptr<T>()); });
     }
-    if (compare || !is_floating(common))
+    if (!is_floating(common) || static_cast<int>(i) != op.unrounded)
       numbers[i] = dispatch_dtype(common, op.name, [&]<typename T>() { return Scalar(numbers[i].to<T>()); });
     operands[i] = PointwiseInput(numbers[i]);
   }
@@ -390,7 +416,7 @@ void compute(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar
     TRT_CHECK(d.scalar ? d.scalar->to_bool() : !has_zero(*d.tensor), op.name, ": integer division by zero, the divisor is ",
               text_of(in[static_cast<size_t>(op.divisor)]));
   }
-  Driver(fn, operands, values, compute_dtype, out).run();
+  Driver(fn, operands, values, compute_dtype, common, compare ? DType::Bool : common, out).run();
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ struct PointwiseOp {
   bool truncate_scalars; // with integer tensors a floating-point scalar argument is truncated (else it is an error)
   int8_t divisor;        // the input that must hold no zero when the operator computes in int64, or -1
   int8_t exponent;       // the input that must be no negative number (tensors may be) when it computes in int64, or -1
+  int8_t unrounded;      // the input that, as a number or 0-d tensor, is not rounded to a 16-bit common dtype, or -1
   // Registered by each backend: [float, double, int64]; bool has a slot of its own where its expression differs.
   std::atomic<PointwiseFn> cpu[4] = {};
 };

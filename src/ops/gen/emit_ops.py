@@ -240,9 +240,10 @@ def source(group, ops, all_groups):
             inputs, scalars = _pointwise_inputs(op)
             kinds = " | ".join({"float": "kTakesFloat", "int": "kTakesInt", "bool": "kTakesBool"}[k] for k in op.spec["kinds"].split())
             divisor, exponent = _integer_hazards(op)
+            unrounded = inputs.index(op.spec["unrounded"]) if "unrounded" in op.spec else -1
             promote_scalars = "true" if op.spec.get("promote_scalars") else "false"
             keeps = op.spec["promote"] in ("default", "int_to_float", "first_input", "bool_to_int") and "float" in op.spec["kinds"] and not op.spec.get("promote_scalars")
-            out.append(f'constinit PointwiseOp {op.ident}{{"{op.schema.name}", {len(inputs)}, {len(scalars)}, Promotion::{_promotion(op.spec["promote"])}, {kinds}, {promote_scalars}, {"true" if keeps else "false"}, {"true" if op.spec.get("truncate_scalars") else "false"}, {divisor}, {exponent}}};\n')
+            out.append(f'constinit PointwiseOp {op.ident}{{"{op.schema.name}", {len(inputs)}, {len(scalars)}, Promotion::{_promotion(op.spec["promote"])}, {kinds}, {promote_scalars}, {"true" if keeps else "false"}, {"true" if op.spec.get("truncate_scalars") else "false"}, {divisor}, {exponent}, {unrounded}}};\n')
         out.append("}  // namespace pointwise_ops\n")
     out.append("\nnamespace {\n\n")
     registrations = []
