@@ -46,7 +46,7 @@ void reduce_logsumexp(const T* x, T* out, int64_t outer, int64_t r, int64_t inne
 // divisor is infinity or NaN, as in PyTorch; NaN for r == 0. Statistics are centred in each block and merged in double
 // (Chan, Golub, LeVeque 1983), so a mean large against the deviation costs no accuracy.
 template <typename T>
-void reduce_var(const T* x, T* var, T* mean, double correction, int64_t outer, int64_t r, int64_t inner);
+void reduce_var(const T* x, T* var, T* mean, double correction, bool root, int64_t outer, int64_t r, int64_t inner);
 
 // Boolean arrays, one byte per element; any byte but 0 is true. Outputs are 0 or 1.
 void reduce_any(const uint8_t* x, uint8_t* out, int64_t outer, int64_t r, int64_t inner);

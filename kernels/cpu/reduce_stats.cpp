@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/macros.h"
 #include "base/parallel.h"
 #include "kernels/cpu/hwy_targets.h"
 #include "kernels/cpu/reduce.h"
@@ -111,7 +112,7 @@ void merge_cols(int64_t n, double na, double* HWY_RESTRICT mean, double* HWY_RES
     const auto mean_a = hn::LoadU(d1, mean + j);
     const auto delta = hn::Sub(mean_b, mean_a);
     hn::StoreU(hn::MulAdd(delta, hn::Set(d1, wb), mean_a), d1, mean + j);
-    const auto between = hn::Mul(hn::Mul(delta, delta), hn::Set(d1, na * wb));
+    const auto between = hn::Mul(delta, hn::Mul(delta, hn::Set(d1, na * wb)));  // no overflow where na is 0
     hn::StoreU(hn::Add(hn::Add(hn::LoadU(d1, m2 + j), spread), between), d1, m2 + j);
   };
   int64_t j = 0;
@@ -147,12 +148,57 @@ static T finite_center(T mean, T element) {
   return std::isfinite(element) ? element : T(0);
 }
 
+// Whether squares added up to a sum that left the range in which they are precise. (Among doubles only the upper end counts: nothing wider is
+// there to compute small ones in.)
+template <typename T>
+static bool out_of_range(T squares) {
+  if constexpr (sizeof(T) == 4) return !(squares >= 1e-28f && squares <= std::numeric_limits<float>::max());
+  return !(squares <= std::numeric_limits<double>::max());
+}
+
+// The same moments in double, one element after another: floats cannot leave its range, and equal doubles of any size have variance 0.
+template <typename T>
+static Moments wide_moments(const T* x, int64_t rows, int64_t stride, int64_t n, int64_t step) {
+  Moments m;
+  if constexpr (sizeof(T) == 4) {
+    const double center = finite_center(x[0], T(0));
+    double s1 = 0, s2 = 0;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        const double u = static_cast<double>(x[i * stride + j * step]) - center;
+        s1 += u;
+        s2 += u * u;
+      }
+    // All equal: nothing was lost.
+    if (s2 == 0) return {static_cast<double>(rows * n), center, 0};
+    const double count = static_cast<double>(rows) * static_cast<double>(n), mean = center + s1 / count;
+    double again1 = 0, again2 = 0;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        const double u = static_cast<double>(x[i * stride + j * step]) - mean;
+        again1 += u;
+        again2 += u * u;
+      }
+    m = Moments::from_spread(count, mean, again1, again2);
+  } else {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        const double v = x[i * stride + j * step], delta = v - m.mean;
+        m.n += 1;
+        m.mean += delta / m.n;
+        m.m2 += delta * (v - m.mean);
+      }
+  }
+  return m;
+}
+
 template <typename T>
 Moments row_moments(const T* x, int64_t rows, int64_t stride, int64_t n) {
   T sum, s1, s2;
   reduce_table<T>().sum.rows(x, 1, n, T(0), &sum);
   const T center = finite_center(sum / static_cast<T>(n), x[0]);
   stat_kernels<T>().spread_rows(x, x, rows, stride, n, center, &s1, &s2);
+  if (TRT_UNLIKELY(out_of_range(s2))) return wide_moments(x, rows, stride, n, 1);
   return Moments::from_spread(static_cast<double>(rows) * static_cast<double>(n), center, s1, s2);
 }
 
@@ -169,6 +215,17 @@ void col_moments(const T* x, int64_t rows, int64_t stride, int64_t n, double* me
     reduce_table<T>().sum.cols(from, few, stride, n, T(0), center);
     for (int64_t j = 0; j < n; ++j) center[j] = finite_center(center[j] / static_cast<T>(few), from[j]);
     k.spread_cols(from, from, some, stride, n, center, s1, s2);
+    bool lost = false;
+    for (int64_t j = 0; j < n; ++j) lost |= out_of_range(s2[j]);
+    if (TRT_UNLIKELY(lost)) {
+      for (int64_t j = 0; j < n; ++j) {
+        Moments m{static_cast<double>(i), mean[j], m2[j]};
+        m.merge(out_of_range(s2[j]) ? wide_moments(from + j, some, stride, 1, 1)
+                                    : Moments::from_spread(static_cast<double>(some), center[j], s1[j], s2[j]));
+        mean[j] = m.mean, m2[j] = m.m2;
+      }
+      continue;
+    }
     k.merge_cols(n, static_cast<double>(i), mean, m2, static_cast<double>(some), center, s1, s2);
   }
 }
@@ -176,16 +233,17 @@ void col_moments(const T* x, int64_t rows, int64_t stride, int64_t n, double* me
 namespace {
 
 template <typename T>
-void store_moments(const Moments& m, double correction, T* var, T* mean) {
-  const double divisor = m.n > correction ? m.n - correction : 0;
-  *var = static_cast<T>(m.m2 / divisor);
+void store_moments(const Moments& m, double correction, bool root, T* var, T* mean) {
+  const double divisor = m.n > correction ? m.n - correction : 0, v = m.m2 / divisor;
+  // The square of a float's deviation may be no float.
+  *var = static_cast<T>(root ? std::sqrt(v) : v);
   if (mean != nullptr) *mean = static_cast<T>(m.mean);
 }
 
 }  // namespace
 
 template <typename T>
-static void reduce_moments(const T* x, T* var, T* mean, double correction, int64_t outer, int64_t r, int64_t inner) {
+static void reduce_moments(const T* x, T* var, T* mean, double correction, bool root, int64_t outer, int64_t r, int64_t inner) {
   const int64_t outputs = outer * inner;
   if (r == 0) {
     std::fill(var, var + outputs, std::numeric_limits<T>::quiet_NaN());
@@ -218,7 +276,7 @@ static void reduce_moments(const T* x, T* var, T* mean, double correction, int64
       }
       if (pieces > 1) continue;
       for (int64_t j = 0; j < n; ++j) {
-        store_moments({static_cast<double>(r), pm[j], p2[j]}, correction, var + to + j, mean ? mean + to + j : nullptr);
+        store_moments({static_cast<double>(r), pm[j], p2[j]}, correction, root, var + to + j, mean ? mean + to + j : nullptr);
       }
     }
   });
@@ -231,15 +289,15 @@ static void reduce_moments(const T* x, T* var, T* mean, double correction, int64
         m.merge({static_cast<double>(std::min(piece_len, r - piece * piece_len)), means[k], m2s[k]});
       }
       const int64_t to = o * inner + j;
-      store_moments(m, correction, var + to, mean ? mean + to : nullptr);
+      store_moments(m, correction, root, var + to, mean ? mean + to : nullptr);
     }
   }
 }
 
 template <typename T>
-void reduce_var(const T* x, T* var, T* mean, double correction, int64_t outer, int64_t r, int64_t inner) {
+void reduce_var(const T* x, T* var, T* mean, double correction, bool root, int64_t outer, int64_t r, int64_t inner) {
   if (outer == 0 || inner == 0) return;
-  reduce_moments(x, var, mean, correction, outer, r, inner);
+  reduce_moments(x, var, mean, correction, root, outer, r, inner);
   const int64_t outputs = outer * inner;
   if (mean == nullptr || r == 0 || std::none_of(mean, mean + outputs, [](T m) { return std::isnan(m); })) return;
   // Merged moments of infinities are NaN; their sums are right.
@@ -252,7 +310,7 @@ void reduce_var(const T* x, T* var, T* mean, double correction, int64_t outer, i
 #define TRT_STATS(T)                                                                   \
   template Moments row_moments<T>(const T*, int64_t, int64_t, int64_t);                \
   template void col_moments<T>(const T*, int64_t, int64_t, int64_t, double*, double*); \
-  template void reduce_var<T>(const T*, T*, T*, double, int64_t, int64_t, int64_t);
+  template void reduce_var<T>(const T*, T*, T*, double, bool, int64_t, int64_t, int64_t);
 TRT_STATS(float)
 TRT_STATS(double)
 #undef TRT_STATS

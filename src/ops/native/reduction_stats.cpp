@@ -29,13 +29,8 @@ void variance(const Tensor& self, Dims dim, const std::optional<Scalar>& correct
   dispatch_float(compute, op, [&]<typename T>() {
     reduce_into(
         self, reduction_mask(dim, self.dim(), op), compute, ArrayRef<ReductionOutput>(outs, 2), false,
-        [c](const void* x, void* const* o, int64_t outer, int64_t r, int64_t inner) {
-          cpu::reduce_var(static_cast<const T*>(x), static_cast<T*>(o[0]), static_cast<T*>(o[1]), c, outer, r, inner);
-        },
-        [root](void* const* o, int64_t n) {
-          T* p = static_cast<T*>(o[0]);
-          if (root)
-            for (int64_t i = 0; i < n; ++i) p[i] = std::sqrt(p[i]);
+        [c, root](const void* x, void* const* o, int64_t outer, int64_t r, int64_t inner) {
+          cpu::reduce_var(static_cast<const T*>(x), static_cast<T*>(o[0]), static_cast<T*>(o[1]), c, root, outer, r, inner);
         });
   });
 }
