@@ -11,8 +11,12 @@ namespace {
 // The gradient of an operator whose result does not depend on what was there before.
 class ZeroBackward final : public Node {
  public:
-  const char* name() const override { return "FillBackward0"; }
+  explicit ZeroBackward(const char* name) : name_(name) {}
+  const char* name() const override { return name_; }
   void apply(const GradVec& grads, GradVec& out) override { out[0] = op::zeros_like(grads[0]); }
+
+ private:
+  const char* name_;
 };
 
 }  // namespace
@@ -92,8 +96,8 @@ void rebase_history(Tensor& self, const NodePtr& node) {
   grad_fn(self);
 }
 
-NodePtr make_zero_node(const Tensor& self) {
-  auto node = NodePtr::adopt(new ZeroBackward);
+NodePtr make_zero_node(const Tensor& self, const char* name) {
+  auto node = NodePtr::adopt(new ZeroBackward(name));
   node->add_edge(self);
   return node;
 }

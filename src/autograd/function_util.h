@@ -39,8 +39,8 @@ void mark_view(const Tensor& self, std::vector<Tensor>& results);
 void check_inplace(const Tensor& self, bool needs_grad, const char* op);
 // self was changed in place by the operator of `node`.
 void rebase_history(Tensor& self, const NodePtr& node);
-// Node of an in-place operator whose result does not depend on its inputs (fill_): all gradients end there.
-NodePtr make_zero_node(const Tensor& self);
+// Node of an in-place operator whose result does not depend on its inputs (fill_): all gradients end there. `name` is not copied.
+NodePtr make_zero_node(const Tensor& self, const char* name);
 void reject_out_gradient(const char* op, bool needs_grad);
 Tensor clone_detached(const Tensor& t);
 // grads[i], or zeros of the output's shape.

@@ -1,23 +1,51 @@
 """Emits, for one group, the backward nodes and the kernels under the Autograd key."""
 
+import re
+
 from . import expr
 from .emit_ops import BANNER
 from .formula import ATTRIBUTES, Formula
 from .model import variants
 
 
+# Operators whose nodes have another name in PyTorch than the rule of `node_label` gives: another number, or the name of the function that is one of
+# ours in PyTorch. An entry with two names holds that without and with the argument `dim`.
+_LABELS = {
+    "rsub.Scalar": "RsubBackward1", "fmod": "FmodBackward1", "remainder": "RemainderBackward1", "remainder.ScalarSelf": "RemainderBackward1",
+    "pow": "PowBackward1", "pow.ScalarSelf": "PowBackward2", "square": "PowBackward0", "lerp": "LerpBackward1", "copysign.Scalar": "CopysignBackward1",
+    "xlogy.Scalar": "XlogyBackward2", "xlogy.ScalarSelf": "XlogyBackward1", "special_ndtr": "MulBackward1",
+    "trunc_divide": "DivBackward2", "trunc_divide.Scalar": "DivBackward2", "div_floor": "DivBackward2", "div_floor.Scalar": "DivBackward2",
+    "clamp_min": "ClampMinBackward1", "clamp_max": "ClampMaxBackward1", "clamp_between": "ClampBackward0", "clamp_between_numbers": "ClampBackward1",
+    "round_scaled": "RoundBackward1", "round_scaled_down": "RoundBackward1", "masked_fill_loop": "MaskedFillBackward0",
+    "relu6": "HardtanhBackward0", "selu": "EluBackward0", "gelu_erf": "GeluBackward0", "gelu_tanh": "GeluBackward0", "tanhshrink": "SubBackward0",
+    "softsign": "DivBackward0", "glu_product": "GluBackward0", "prelu_slope": "PreluKernelBackward0",
+    "copy_": "CopyBackwards", "copy_contiguous": "CloneBackward0", "fill_": "FillBackward2",
+    "scatter.value": "ScatterBackward1", "median.dim": "MedianBackward1", "nanmedian.dim": "NanmedianBackward1", "prod.dim_int": "ProdBackward1",
+    "max": "MaxBackward1", "min": "MinBackward1", "squeeze.dim": "SqueezeBackward1", "sum": ("SumBackward0", "SumBackward1"),
+    "mean": ("MeanBackward0", "MeanBackward1"),
+    "conv2d": "ConvolutionBackward0", "batch_norm_stats": "NativeBatchNormBackward0",
+    "adaptive_max_pool2d_with_indices": "AdaptiveMaxPool2DBackward0",
+    "nll_loss_forward": "NllLossBackward0", "cross_entropy_forward": "NllLossBackward0", "mse_loss_elements": "MseLossBackward0",
+    "l1_loss_elements": "AbsBackward0", "smooth_l1_loss_elements": "SmoothL1LossBackward0", "huber_loss_elements": "HuberLossBackward0",
+    "binary_cross_entropy_elements": "BinaryCrossEntropyBackward0", "bce_with_logits_elements": "BinaryCrossEntropyWithLogitsBackward0",
+}
+
+
 def node_name(op):
-    """The node's class, AddScalarBackward0."""
+    """The C++ type of an operator's node, which no other has."""
     base = "".join(p[:1].upper() + p[1:] for p in op.ident.strip("_").split("_"))
     return base + "Backward0"
 
 
-def shown_name(op):
-    """The name that grad_fn and errors show: like PyTorch's without the overload, and without what parts of a composite are called inside."""
-    name = op.schema.name.strip("_")
-    for part in ("_forward", "_elements"):
-        name = name.removesuffix(part)
-    return "".join(p[:1].upper() + p[1:] for p in name.split("_")) + "Backward0"
+def node_label(op):
+    """What the node is called to users, in C++. As PyTorch: AddBackward0 (also where one argument is a number), Log1PBackward0."""
+    label = _LABELS.get(op.name)
+    if isinstance(label, tuple):
+        return 'dim_ ? "{1}" : "{0}"'.format(*label)
+    if label is None:
+        base = "".join(p[:1].upper() + p[1:] for p in op.schema.name.strip("_").split("_"))
+        label = re.sub(r"([0-9])([a-z])", lambda m: m[1] + m[2].upper(), base) + "Backward0"
+    return f'"{label}"'
 
 
 class _Plan:
@@ -145,7 +173,7 @@ def _node(plan):
             body.append(f"      out[{plan.slot(inputs[0])}] = {cpp};\n")
         body.append("    }\n")
     return (f"struct {name} final : Node {{\n{''.join(members)}"
-            f'  const char* name() const override {{ return "{shown_name(op)}"; }}\n'
+            f'  const char* name() const override {{ return {node_label(op)}; }}\n'
             f"  void apply([[maybe_unused]] const GradVec& grads, GradVec& out) override {{\n{''.join(body)}  }}\n"
             + (f"  void release_saved() override {{ {' '.join(release)} }}\n"
                f"  void visit_saved(const std::function<void(const Tensor&)>& f) const override {{ {' '.join(visit)} }}\n" if release else "")
@@ -322,7 +350,7 @@ def source(group, ops, all_groups, operators):
                     fwd = f"redispatch_call<{types}>(call.below(Key::Autograd){''.join(', ' + n for n in vs.names())})"
                     out.append(f'{vs.cpp_return()} {v.ident}_autograd(Call call, {vs.cpp_params()}) {{\n  const bool needs = any_requires_grad({s.args[0].name});\n'
                                f'  check_inplace({s.args[0].name}, needs, "{op.name}_");\n'
-                               f"  const NodePtr node = needs ? make_zero_node({s.args[0].name}) : NodePtr();\n  {{\n    BelowAutogradGuard below;\n    {fwd};\n  }}\n"
+                               f"  const NodePtr node = needs ? make_zero_node({s.args[0].name}, {node_label(op)}) : NodePtr();\n  {{\n    BelowAutogradGuard below;\n    {fwd};\n  }}\n"
                                f"  if (needs) rebase_history({s.args[0].name}, node);\n  return {s.args[0].name};\n}}\n")
                     registered.append(v)
                 elif v.kind == "functional" and op.kind == "view":
@@ -348,7 +376,7 @@ def _declared_inplace(op, operators):
     if not op.grad:
         return (f'{s.cpp_return()} {v.ident}_autograd(Call call, {s.cpp_params()}) {{\n  const bool needs = any_requires_grad({self_name});\n'
                 f'  check_inplace({self_name}, needs, "{op.name}");\n'
-                f"  const NodePtr node = needs ? make_zero_node({self_name}) : NodePtr();\n  {{\n    BelowAutogradGuard below;\n    {fwd};\n  }}\n"
+                f"  const NodePtr node = needs ? make_zero_node({self_name}, {node_label(op)}) : NodePtr();\n  {{\n    BelowAutogradGuard below;\n    {fwd};\n  }}\n"
                 f"  if (needs) rebase_history({self_name}, node);\n  return {self_name};\n}}\n")
     plan = _Plan(op, operators)
     v.kind = "inplace"
