@@ -126,8 +126,12 @@ class Indexer {
     const trt_tensor* t;
     if (is_tensor(o)) {
       t = tensor_of(o);
-      if (trt_tensor_ndim(t) == 0 && trt_tensor_dtype(t) != TRT_BOOL && trt_tensor_dtype(t) != TRT_UINT8 && !is_floating(trt_tensor_dtype(t)))
-        return Ref(PyNumber_Index(o));
+      if (trt_tensor_ndim(t) == 0 && !is_floating(trt_tensor_dtype(t))) {
+        if (trt_tensor_dtype(t) != TRT_BOOL && trt_tensor_dtype(t) != TRT_UINT8) return Ref(PyNumber_Index(o));
+        // A mask without dimensions is True or False.
+        const int truth = PyObject_IsTrue(o);
+        return truth < 0 ? Ref() : Ref(PyBool_FromLong(truth));
+      }
     } else {
       if (!PySequence_Check(o) || PyUnicode_Check(o)) {
         PyErr_Format(PyExc_IndexError, "an index must be ints, slices, None, Ellipsis, masks, tensors of integers, or sequences, not %.100s", Py_TYPE(o)->tp_name);

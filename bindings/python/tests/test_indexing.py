@@ -69,6 +69,26 @@ class Plain(unittest.TestCase):
         i[trt.tensor([1])] = 5
         self.assertEqual(i.tolist(), [2, 5])
 
+    def test_masks_without_dimensions(self):
+        x = trt.arange(6).view(2, 3)
+        t, f, byte = trt.tensor(True), trt.tensor(False), trt.tensor(1, dtype=trt.uint8)
+        for index, shape, values in (
+                (t, (1, 2, 3), [[[0, 1, 2], [3, 4, 5]]]), (f, (0, 2, 3), []), (byte, (1, 2, 3), [[[0, 1, 2], [3, 4, 5]]]), (True, (1, 2, 3), [[[0, 1, 2], [3, 4, 5]]]),
+                ((0, t), (1, 3), [[0, 1, 2]]), ((slice(None), t), (2, 1, 3), [[[0, 1, 2]], [[3, 4, 5]]]), (([0, 1], t), (2, 3), [[0, 1, 2], [3, 4, 5]]),
+                (([0, 1], t, [0, 1]), (2,), [0, 4]), ((t, t), (1, 2, 3), [[[0, 1, 2], [3, 4, 5]]]), ((slice(None), f), (2, 0, 3), [[], []]),
+                ((t, slice(None), [1]), (1, 2), [[1, 4]]), ((..., t), (2, 3, 1), [[[0], [1], [2]], [[3], [4], [5]]]),
+                ((trt.tensor([True, False]), t), (1, 3), [[0, 1, 2]])):
+            y = x[index]
+            self.assertEqual((tuple(y.shape), y.tolist()), (shape, values), index)
+        self.assertEqual(trt.arange(3)[True].tolist(), [[0, 1, 2]])
+        self.assertEqual(trt.tensor(5)[t].tolist(), [5])
+        for index, value, result in ((t, 7, [7] * 6), (f, 7, [0, 1, 2, 3, 4, 5]), (([0], t), 7, [7, 7, 7, 3, 4, 5]), (True, [[1, 2, 3], [4, 5, 6]], [1, 2, 3, 4, 5, 6])):
+            y = x.clone()
+            y[index] = value
+            self.assertEqual(y.flatten().tolist(), result, index)
+        with self.assertRaises(IndexError):
+            x[0, 0, 0, t]
+
     def test_gradients(self):
         x = trt.arange(6.0).requires_grad_()
         (x[1:4] * trt.tensor([1.0, 2.0, 3.0])).sum().backward()

@@ -4,7 +4,10 @@
 // Integer tensors are broadcast to one shape B; a mask of k dimensions stands for k integer tensors, the coordinates of
 // its true positions. The result is [before, B, after]: `before` and `after` are the dimensions that are not indexed,
 // on both sides of the indexed ones when those are neighbours; otherwise B comes first and all others after. An
-// element's place in self is then the sum of three offsets, one of each part.
+// element's place in self is then the sum of three offsets, one of each part. A mask without dimensions stands for a new
+// dimension of size one at its place, of which it takes all or nothing.
+#include <algorithm>
+
 #include "gen/indexing_native.h"
 #include "iter/promotion.h"
 #include "ops/native/indexing_util.h"
@@ -89,6 +92,38 @@ Tensor coordinate(const std::vector<int64_t>& positions, IntArrayRef sizes, size
   return t;
 }
 
+bool is_scalar_mask(const Tensor& t) { return t.defined() && is_mask(t) && t.dim() == 0; }
+bool any_scalar_mask(TensorList indices) { return std::any_of(indices.begin(), indices.end(), is_scalar_mask); }
+
+// Where masks without dimensions stand, counted in the dimensions of the tensor with those that they add.
+std::vector<size_t> added_dims(const Tensor& self, TensorList indices, const char* op) {
+  std::vector<size_t> places;
+  size_t d = 0;
+  for (const Tensor& t : indices) {
+    if (is_scalar_mask(t)) places.push_back(d);
+    d += t.defined() && is_mask(t) && t.dim() > 0 ? at(t.dim()) : 1;
+  }
+  TRT_CHECK_CODE(places.empty() || places.back() <= self.sizes().size() + places.size() - 1, Code::kOutOfRange, op,
+                 ": too many indices for a tensor of shape ", self.sizes());
+  return places;
+}
+Tensor with_dims(const Tensor& t, const std::vector<size_t>& places) {
+  DimVector sizes(t.sizes().data(), t.sizes().size()), strides(t.strides().data(), t.strides().size());
+  for (const size_t d : places) {
+    const int64_t stride = d < sizes.size() ? sizes[d] * strides[d] : 1;
+    sizes.insert(d, 1);
+    strides.insert(d, stride);
+  }
+  return alias_tensor(t, sizes, strides, t.storage_offset());
+}
+// The indices with those masks as vectors of one element.
+std::vector<Tensor> vector_masks(TensorList indices) {
+  std::vector<Tensor> out(indices.begin(), indices.end());
+  for (Tensor& t : out)
+    if (is_scalar_mask(t)) t = alias_tensor(t, {1}, {1}, t.storage_offset());
+  return out;
+}
+
 struct IndexGeometry {
   DimVector before, shape, after;  // sizes of the three parts
   int64_t first = 0;               // the first dimension of self behind `before`
@@ -118,7 +153,6 @@ IndexGeometry index_geometry(const Tensor& self, TensorList indices, bool expand
     if (is_mask(t)) {
       TRT_CHECK_CODE(!t.is_meta() && !self.is_meta(), Code::kNotSupported, op,
                      ": the shape of a result depends on the values of the mask, which a meta tensor lacks");
-      TRT_CHECK(t.dim() > 0, op, ": a mask needs at least one dimension, got ", t);
       const size_t from = indexed.size();
       TRT_CHECK_CODE(from + t.sizes().size() <= self.sizes().size(), Code::kOutOfRange, op,
                      ": too many indices for a tensor of shape ", self.sizes());
@@ -211,13 +245,16 @@ IndexOffsets index_offsets(const Tensor& self, const IndexGeometry& g, const cha
 namespace meta {
 
 TensorSpec index_Tensor(const Tensor& self, TensorList indices) {
+  if (any_scalar_mask(indices)) return index_Tensor(with_dims(self, added_dims(self, indices, "index")), vector_masks(indices));
   return {index_geometry(self, indices, false, "index").sizes(), self.dtype(), self.device()};
 }
 
 TensorSpec index_put(const Tensor& self, TensorList indices, const Tensor& values, bool) {
   TRT_CHECK(self.dtype() == values.dtype(), "index_put: self and values must have the same dtype, got ", self, " and ",
             values);
-  if (!self.is_meta()) {
+  if (any_scalar_mask(indices)) {
+    index_put(with_dims(self, added_dims(self, indices, "index_put")), vector_masks(indices), values, false);
+  } else if (!self.is_meta()) {
     const DimVector shape = index_geometry(self, indices, false, "index_put").sizes();
     checked_numel(shape, DType::Int64);
     DimVector squeezed(values.sizes().data(), values.sizes().size());
@@ -240,6 +277,8 @@ TensorSpec masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& 
 namespace native {
 
 void index_Tensor(const Tensor& self, TensorList indices, Tensor& out) {
+  if (any_scalar_mask(indices))
+    return index_Tensor(with_dims(self, added_dims(self, indices, "index")), vector_masks(indices), out);
   if (indices.size() == 1 && indices[0].defined() && is_mask(indices[0]) && indices[0].dim() == self.dim())
     return select_true(contiguous_tensor(self), MaskScan(indices[0]), out);
   const IndexGeometry g = index_geometry(self, indices, true, "index");
@@ -267,6 +306,11 @@ void index_Tensor(const Tensor& self, TensorList indices, Tensor& out) {
 }
 
 void index_put(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate, Tensor& out) {
+  if (any_scalar_mask(indices)) {
+    const std::vector<size_t> added = added_dims(self, indices, "index_put");
+    Tensor target = with_dims(out, added);
+    return index_put(with_dims(self, added), vector_masks(indices), values, accumulate, target);
+  }
   const IndexGeometry g = index_geometry(self, indices, true, "index_put");
   const IndexOffsets o = index_offsets(self, g, "index_put");
   const DimVector shape = g.sizes();
