@@ -248,6 +248,13 @@ TRT_API trt_status* trt_narrow_copy(const trt_tensor* self, int64_t dim, int64_t
     out);
 
 /**
+ * Out form of trt_narrow_copy: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_narrow_copy_out(const trt_tensor* self, int64_t dim, int64_t start, int64_t length,
+    trt_tensor* out);
+
+/**
  * A matrix with the given matrices (vectors count as rows) along its diagonal, zero elsewhere.
  * Schema: `block_diag(Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -455,6 +462,13 @@ TRT_API trt_status* trt_clamp(const trt_tensor* self, const trt_scalar* min, con
     out);
 
 /**
+ * Out form of trt_clamp: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clamp_out(const trt_tensor* self, const trt_scalar* min, const trt_scalar* max, trt_tensor*
+    out);
+
+/**
  * The elements limited to [`min`, `max`], elementwise.
  * Schema: `clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -462,6 +476,13 @@ TRT_API trt_status* trt_clamp(const trt_tensor* self, const trt_scalar* min, con
  */
 TRT_API trt_status* trt_clamp_tensor(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
     trt_tensor** out);
+
+/**
+ * Out form of trt_clamp_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clamp_tensor_out(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
+    trt_tensor* out);
 
 /**
  * clamp in place.
@@ -489,6 +510,13 @@ TRT_API trt_status* trt_clip(const trt_tensor* self, const trt_scalar* min, cons
     out);
 
 /**
+ * Out form of trt_clip: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clip_out(const trt_tensor* self, const trt_scalar* min, const trt_scalar* max, trt_tensor*
+    out);
+
+/**
  * The same as clamp.
  * Schema: `clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -496,6 +524,13 @@ TRT_API trt_status* trt_clip(const trt_tensor* self, const trt_scalar* min, cons
  */
 TRT_API trt_status* trt_clip_tensor(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
     trt_tensor** out);
+
+/**
+ * Out form of trt_clip_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clip_tensor_out(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
+    trt_tensor* out);
 
 /**
  * NaN replaced by `nan` (0 by default), infinities by `posinf` and `neginf` (the largest and lowest number of the
@@ -508,12 +543,25 @@ TRT_API trt_status* trt_nan_to_num(const trt_tensor* self, const double* nan, co
     neginf, trt_tensor** out);
 
 /**
+ * Out form of trt_nan_to_num: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nan_to_num_out(const trt_tensor* self, const double* nan, const double* posinf, const
+    double* neginf, trt_tensor* out);
+
+/**
  * The nearest number with `decimals` digits behind the point; a negative count rounds before it.
  * Schema: `round.decimals(Tensor self, *, int decimals) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_round_decimals(const trt_tensor* self, int64_t decimals, trt_tensor** out);
+
+/**
+ * Out form of trt_round_decimals: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_round_decimals_out(const trt_tensor* self, int64_t decimals, trt_tensor* out);
 
 /**
  * `self / other`, rounded towards zero (trunc), down (floor), or not at all (none).
@@ -525,6 +573,13 @@ TRT_API trt_status* trt_div_tensor_mode(const trt_tensor* self, const trt_tensor
     trt_tensor** out);
 
 /**
+ * Out form of trt_div_tensor_mode: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_div_tensor_mode_out(const trt_tensor* self, const trt_tensor* other, const char*
+    rounding_mode, trt_tensor* out);
+
+/**
  * `self / other`, rounded towards zero (trunc), down (floor), or not at all (none).
  * Schema: `div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -532,6 +587,13 @@ TRT_API trt_status* trt_div_tensor_mode(const trt_tensor* self, const trt_tensor
  */
 TRT_API trt_status* trt_div_scalar_mode(const trt_tensor* self, trt_scalar other, const char* rounding_mode,
     trt_tensor** out);
+
+/**
+ * Out form of trt_div_scalar_mode: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_div_scalar_mode_out(const trt_tensor* self, trt_scalar other, const char* rounding_mode,
+    trt_tensor* out);
 
 /**
  * The same as div.
@@ -558,12 +620,24 @@ TRT_API trt_status* trt_true_divide_scalar(const trt_tensor* self, trt_scalar ot
 TRT_API trt_status* trt_divide_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
+ * Out form of trt_divide_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_divide_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
  * The same as mul.
  * Schema: `multiply.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_multiply_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_multiply_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_multiply_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The same as sub.
@@ -573,6 +647,13 @@ TRT_API trt_status* trt_multiply_tensor(const trt_tensor* self, const trt_tensor
  */
 TRT_API trt_status* trt_subtract_tensor(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha,
     trt_tensor** out);
+
+/**
+ * Out form of trt_subtract_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_subtract_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha,
+    trt_tensor* out);
 
 /**
  * `self` itself. Not for bool.
@@ -591,6 +672,12 @@ TRT_API trt_status* trt_positive(const trt_tensor* self, trt_tensor** out);
 TRT_API trt_status* trt_negative(const trt_tensor* self, trt_tensor** out);
 
 /**
+ * Out form of trt_negative: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_negative_out(const trt_tensor* self, trt_tensor* out);
+
+/**
  * The same as abs.
  * Schema: `absolute(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -607,12 +694,24 @@ TRT_API trt_status* trt_absolute(const trt_tensor* self, trt_tensor** out);
 TRT_API trt_status* trt_sgn(const trt_tensor* self, trt_tensor** out);
 
 /**
+ * Out form of trt_sgn: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_sgn_out(const trt_tensor* self, trt_tensor* out);
+
+/**
  * The same as trunc.
  * Schema: `fix(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_fix(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_fix: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fix_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The same as acos.
@@ -679,12 +778,25 @@ TRT_API trt_status* trt_arctanh(const trt_tensor* self, trt_tensor** out);
 TRT_API trt_status* trt_greater_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
+ * Out form of trt_greater_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_greater_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
  * The same as ge.
  * Schema: `greater_equal.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_greater_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_greater_equal_tensor: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_greater_equal_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The same as lt.
@@ -695,6 +807,12 @@ TRT_API trt_status* trt_greater_equal_tensor(const trt_tensor* self, const trt_t
 TRT_API trt_status* trt_less_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
+ * Out form of trt_less_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_less_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
  * The same as le.
  * Schema: `less_equal.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -703,12 +821,26 @@ TRT_API trt_status* trt_less_tensor(const trt_tensor* self, const trt_tensor* ot
 TRT_API trt_status* trt_less_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
+ * Out form of trt_less_equal_tensor: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_less_equal_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
  * The same as ne.
  * Schema: `not_equal.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_not_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_not_equal_tensor: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_not_equal_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `self` to the power `exponent`, in float64.
@@ -720,6 +852,14 @@ TRT_API trt_status* trt_float_power_tensor_tensor(const trt_tensor* self, const 
     out);
 
 /**
+ * Out form of trt_float_power_tensor_tensor: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_float_power_tensor_tensor_out(const trt_tensor* self, const trt_tensor* exponent,
+    trt_tensor* out);
+
+/**
  * `self` to the power `exponent`, in float64.
  * Schema: `float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -728,12 +868,26 @@ TRT_API trt_status* trt_float_power_tensor_tensor(const trt_tensor* self, const 
 TRT_API trt_status* trt_float_power_tensor_scalar(const trt_tensor* self, trt_scalar exponent, trt_tensor** out);
 
 /**
+ * Out form of trt_float_power_tensor_scalar: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_float_power_tensor_scalar_out(const trt_tensor* self, trt_scalar exponent, trt_tensor* out);
+
+/**
  * `self` to the power `exponent`, in float64.
  * Schema: `float_power.Scalar(Scalar self, Tensor exponent) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_float_power_scalar(trt_scalar self, const trt_tensor* exponent, trt_tensor** out);
+
+/**
+ * Out form of trt_float_power_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_float_power_scalar_out(trt_scalar self, const trt_tensor* exponent, trt_tensor* out);
 
 /**
  * `self` in float32.
@@ -1005,6 +1159,14 @@ TRT_API trt_status* trt_copy_(trt_tensor* self, const trt_tensor* src);
 TRT_API trt_status* trt_fill_(trt_tensor* self, trt_scalar value);
 
 /**
+ * Fills `self` with the element of the 0-d tensor `value`, which gets the sum of the gradient.
+ * Schema: `fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fill_tensor_(trt_tensor* self, const trt_tensor* value);
+
+/**
  * Fills `self` with zeros.
  * Schema: `zero_(Tensor(a!) self) -> Tensor(a!)`
  * Gradient: none.
@@ -1134,6 +1296,13 @@ TRT_API trt_status* trt_index_fill_int_scalar_out(const trt_tensor* self, int64_
  */
 TRT_API trt_status* trt_index_fill_int_tensor(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
     trt_tensor* value, trt_tensor** out);
+
+/**
+ * In-place form of trt_index_fill_int_tensor: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_fill_int_tensor_(trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* value);
 
 /**
  * The slices of `source` combined into `self` at the positions `index` along `dim` by prod, mean, amax or amin.
@@ -1319,8 +1488,16 @@ TRT_API trt_status* trt_take_along_dim(const trt_tensor* self, const trt_tensor*
     trt_tensor** out);
 
 /**
- * `self[indices]`: integer tensors broadcast against each other, bool masks stand for their true positions, none
- * takes a whole dimension. Negative positions count from the end.
+ * Out form of trt_take_along_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_take_along_dim_out(const trt_tensor* self, const trt_tensor* indices, const int64_t* dim,
+    trt_tensor* out);
+
+/**
+ * `self[indices]`: integer tensors broadcast against each other, bool masks stand for their true positions (one
+ * without dimensions takes all or nothing of a new dimension), none takes a whole dimension. Negative positions
+ * count from the end.
  * Schema: `index.Tensor(Tensor self, Tensor?[] indices) -> Tensor`
  * Gradient: yes.
  * @since 0.1
@@ -1401,6 +1578,12 @@ TRT_API trt_status* trt_masked_fill_tensor_(trt_tensor* self, const trt_tensor* 
 TRT_API trt_status* trt_masked_select(const trt_tensor* self, const trt_tensor* mask, trt_tensor** out);
 
 /**
+ * Out form of trt_masked_select: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_masked_select_out(const trt_tensor* self, const trt_tensor* mask, trt_tensor* out);
+
+/**
  * `self` with the elements of `source`, in order, where the bool tensor `mask` is true.
  * Schema: `masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor`
  * Gradient: yes.
@@ -1429,6 +1612,12 @@ TRT_API trt_status* trt_masked_scatter_out(const trt_tensor* self, const trt_ten
  * @since 0.1
  */
 TRT_API trt_status* trt_nonzero(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_nonzero: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nonzero_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The same as nonzero.
@@ -1463,12 +1652,26 @@ TRT_API trt_status* trt_concat(const trt_tensor* const* tensors, size_t tensors_
     out);
 
 /**
+ * Out form of trt_concat: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_concat_out(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor*
+    out);
+
+/**
  * Tensors of one shape joined along a new dimension `dim`.
  * Schema: `stack(Tensor[] tensors, int dim=0) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_stack(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_stack: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_stack_out(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor*
     out);
 
 /**
@@ -1480,12 +1683,24 @@ TRT_API trt_status* trt_stack(const trt_tensor* const* tensors, size_t tensors_c
 TRT_API trt_status* trt_hstack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
 
 /**
+ * Out form of trt_hstack: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_hstack_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor* out);
+
+/**
  * The tensors, at least 2-D, joined along dimension 0.
  * Schema: `vstack(Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_vstack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
+
+/**
+ * Out form of trt_vstack: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_vstack_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor* out);
 
 /**
  * The tensors, at least 3-D, joined along dimension 2.
@@ -1496,12 +1711,24 @@ TRT_API trt_status* trt_vstack(const trt_tensor* const* tensors, size_t tensors_
 TRT_API trt_status* trt_dstack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
 
 /**
+ * Out form of trt_dstack: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_dstack_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor* out);
+
+/**
  * hstack in which vectors count as columns.
  * Schema: `column_stack(Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_column_stack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
+
+/**
+ * Out form of trt_column_stack: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_column_stack_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor* out);
 
 /**
  * The order of elements reversed along `dims`.
@@ -1643,6 +1870,12 @@ TRT_API trt_status* trt_diag_embed_out(const trt_tensor* self, int64_t offset, i
 TRT_API trt_status* trt_diag(const trt_tensor* self, int64_t diagonal, trt_tensor** out);
 
 /**
+ * Out form of trt_diag: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_diag_out(const trt_tensor* self, int64_t diagonal, trt_tensor* out);
+
+/**
  * A matrix with the elements of `self` on a diagonal.
  * Schema: `diagflat(Tensor self, int offset=0) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -1767,6 +2000,13 @@ TRT_API trt_status* trt_sort_stable(const trt_tensor* self, const bool* stable, 
     trt_tensor** out_values, trt_tensor** out_indices);
 
 /**
+ * Out form of trt_sort_stable: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_sort_stable_out(const trt_tensor* self, const bool* stable, int64_t dim, bool descending,
+    trt_tensor* values_out, trt_tensor* indices_out);
+
+/**
  * The indices that sort `self` along `dim`.
  * Schema: `argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -1825,6 +2065,68 @@ TRT_API trt_status* trt_kthvalue_out(const trt_tensor* self, int64_t k, int64_t 
     values_out, trt_tensor* indices_out);
 
 /**
+ * The median of all elements, the lower one of two; NaN if there is one. The gradient is shared evenly by equal
+ * elements.
+ * Schema: `median(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_median(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_median: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_median_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The median of the elements that are not NaN, the lower one of two. The gradient is shared evenly by equal
+ * elements.
+ * Schema: `nanmedian(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nanmedian(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_nanmedian: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nanmedian_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The medians along `dim`, the lower one of two, and where they are; the first NaN, if there is one.
+ * Schema: `median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_median_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out_values,
+    trt_tensor** out_indices);
+
+/**
+ * Out form of trt_median_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_median_dim_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* values_out,
+    trt_tensor* indices_out);
+
+/**
+ * The medians of the elements along `dim` that are not NaN, the lower one of two, and where they are.
+ * Schema: `nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nanmedian_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out_values,
+    trt_tensor** out_indices);
+
+/**
+ * Out form of trt_nanmedian_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nanmedian_dim_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* values_out,
+    trt_tensor* indices_out);
+
+/**
  * For each element of `self` the first position in the sorted rows at which it could stand (`right` or side right:
  * the last).
  * Schema: `searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
@@ -1854,6 +2156,14 @@ TRT_API trt_status* trt_searchsorted_scalar(const trt_tensor* sorted_sequence, t
     right, const char* side, const trt_tensor* sorter, trt_tensor** out);
 
 /**
+ * Out form of trt_searchsorted_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_searchsorted_scalar_out(const trt_tensor* sorted_sequence, trt_scalar self, bool out_int32,
+    bool right, const char* side, const trt_tensor* sorter, trt_tensor* out);
+
+/**
  * For each element the number of the interval between the sorted `boundaries` that it lies in.
  * Schema: `bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -1863,6 +2173,14 @@ TRT_API trt_status* trt_bucketize_tensor(const trt_tensor* self, const trt_tenso
     right, trt_tensor** out);
 
 /**
+ * Out form of trt_bucketize_tensor: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bucketize_tensor_out(const trt_tensor* self, const trt_tensor* boundaries, bool out_int32,
+    bool right, trt_tensor* out);
+
+/**
  * The number of the interval between the sorted `boundaries` that a number lies in.
  * Schema: `bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -1870,6 +2188,14 @@ TRT_API trt_status* trt_bucketize_tensor(const trt_tensor* self, const trt_tenso
  */
 TRT_API trt_status* trt_bucketize_scalar(trt_scalar self, const trt_tensor* boundaries, bool out_int32, bool right,
     trt_tensor** out);
+
+/**
+ * Out form of trt_bucketize_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bucketize_scalar_out(trt_scalar self, const trt_tensor* boundaries, bool out_int32, bool
+    right, trt_tensor* out);
 
 /**
  * Whether each element occurs in `test_elements` (does not occur, if `invert`).
@@ -1976,12 +2302,24 @@ TRT_API trt_status* trt_dot_out(const trt_tensor* self, const trt_tensor* tensor
 TRT_API trt_status* trt_vdot(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
+ * Out form of trt_vdot: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_vdot_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
  * The outer product of two vectors.
  * Schema: `outer(Tensor self, Tensor vec2) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_outer(const trt_tensor* self, const trt_tensor* vec2, trt_tensor** out);
+
+/**
+ * Out form of trt_outer: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_outer_out(const trt_tensor* self, const trt_tensor* vec2, trt_tensor* out);
 
 /**
  * `beta * self + alpha * (mat1 @ mat2)`; `self` broadcasts to the product's shape and is not read when `beta` is
@@ -2024,6 +2362,13 @@ TRT_API trt_status* trt_addmv_(trt_tensor* self, const trt_tensor* mat, const tr
     trt_scalar alpha);
 
 /**
+ * Out form of trt_addmv: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_addmv_out(const trt_tensor* self, const trt_tensor* mat, const trt_tensor* vec, trt_scalar
+    beta, trt_scalar alpha, trt_tensor* out);
+
+/**
  * `beta * self + alpha * outer(vec1, vec2)`; `self` broadcasts to the product's shape and is not read when `beta`
  * is 0.
  * Schema: `addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`
@@ -2039,6 +2384,13 @@ TRT_API trt_status* trt_addr(const trt_tensor* self, const trt_tensor* vec1, con
  */
 TRT_API trt_status* trt_addr_(trt_tensor* self, const trt_tensor* vec1, const trt_tensor* vec2, trt_scalar beta,
     trt_scalar alpha);
+
+/**
+ * Out form of trt_addr: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_addr_out(const trt_tensor* self, const trt_tensor* vec1, const trt_tensor* vec2, trt_scalar
+    beta, trt_scalar alpha, trt_tensor* out);
 
 /**
  * `beta * self + alpha * bmm(batch1, batch2)`; `self` broadcasts to the product's shape and is not read when
@@ -2081,6 +2433,13 @@ TRT_API trt_status* trt_addbmm_(trt_tensor* self, const trt_tensor* batch1, cons
     beta, trt_scalar alpha);
 
 /**
+ * Out form of trt_addbmm: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_addbmm_out(const trt_tensor* self, const trt_tensor* batch1, const trt_tensor* batch2,
+    trt_scalar beta, trt_scalar alpha, trt_tensor* out);
+
+/**
  * The product of vectors, matrices or batches of matrices; batch dimensions broadcast, a vector is a row on the
  * left and a column on the right.
  * Schema: `matmul(Tensor self, Tensor other) -> Tensor`
@@ -2088,6 +2447,12 @@ TRT_API trt_status* trt_addbmm_(trt_tensor* self, const trt_tensor* batch1, cons
  * @since 0.1
  */
 TRT_API trt_status* trt_matmul(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_matmul: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_matmul_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `input @ weight.T + bias` over the last dimension of `input`; `weight` is [out, in], or [in] for a single output
@@ -2113,6 +2478,12 @@ TRT_API trt_status* trt_linear_out(const trt_tensor* input, const trt_tensor* we
  * @since 0.1
  */
 TRT_API trt_status* trt_inner(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_inner: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_inner_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Sums over pairs of dimensions; the remaining ones of `self` come first.
@@ -2835,6 +3206,12 @@ TRT_API trt_status* trt_add_scalar(const trt_tensor* self, trt_scalar other, trt
 TRT_API trt_status* trt_add_scalar_(trt_tensor* self, trt_scalar other, trt_scalar alpha);
 
 /**
+ * Out form of trt_add_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_add_scalar_out(const trt_tensor* self, trt_scalar other, trt_scalar alpha, trt_tensor* out);
+
+/**
  * `self - alpha * other`, elementwise. Not for bool.
  * Schema: `sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`
  * Gradient: yes.
@@ -2869,6 +3246,12 @@ TRT_API trt_status* trt_sub_scalar(const trt_tensor* self, trt_scalar other, trt
 TRT_API trt_status* trt_sub_scalar_(trt_tensor* self, trt_scalar other, trt_scalar alpha);
 
 /**
+ * Out form of trt_sub_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_sub_scalar_out(const trt_tensor* self, trt_scalar other, trt_scalar alpha, trt_tensor* out);
+
+/**
  * `other - alpha * self`, elementwise. Not for bool.
  * Schema: `rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`
  * Gradient: yes.
@@ -2890,6 +3273,13 @@ TRT_API trt_status* trt_rsub_out(const trt_tensor* self, const trt_tensor* other
  * @since 0.1
  */
 TRT_API trt_status* trt_rsub_scalar(const trt_tensor* self, trt_scalar other, trt_scalar alpha, trt_tensor** out);
+
+/**
+ * Out form of trt_rsub_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rsub_scalar_out(const trt_tensor* self, trt_scalar other, trt_scalar alpha, trt_tensor*
+    out);
 
 /**
  * `self * other`, elementwise.
@@ -2926,6 +3316,12 @@ TRT_API trt_status* trt_mul_scalar(const trt_tensor* self, trt_scalar other, trt
 TRT_API trt_status* trt_mul_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_mul_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_mul_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * `self / other`, elementwise, in floating point also for integers.
  * Schema: `div(Tensor self, Tensor other) -> Tensor`
  * Gradient: yes.
@@ -2958,6 +3354,12 @@ TRT_API trt_status* trt_div_scalar(const trt_tensor* self, trt_scalar other, trt
  * @since 0.1
  */
 TRT_API trt_status* trt_div_scalar_(trt_tensor* self, trt_scalar other);
+
+/**
+ * Out form of trt_div_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_div_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * The floor of `self / other`, elementwise.
@@ -2994,6 +3396,13 @@ TRT_API trt_status* trt_floor_divide_scalar(const trt_tensor* self, trt_scalar o
 TRT_API trt_status* trt_floor_divide_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_floor_divide_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_floor_divide_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * `self / other` rounded towards zero, elementwise (`div` with rounding mode trunc).
  * Schema: `trunc_divide(Tensor self, Tensor other) -> Tensor`
  * Gradient: yes.
@@ -3026,6 +3435,13 @@ TRT_API trt_status* trt_trunc_divide_scalar(const trt_tensor* self, trt_scalar o
  * @since 0.1
  */
 TRT_API trt_status* trt_trunc_divide_scalar_(trt_tensor* self, trt_scalar other);
+
+/**
+ * Out form of trt_trunc_divide_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_trunc_divide_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * `div` with rounding mode floor; differentiable (the gradient is zero).
@@ -3062,6 +3478,13 @@ TRT_API trt_status* trt_div_floor_scalar(const trt_tensor* self, trt_scalar othe
 TRT_API trt_status* trt_div_floor_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_div_floor_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_div_floor_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * C's fmod, elementwise: the remainder has the sign of `self`.
  * Schema: `fmod(Tensor self, Tensor other) -> Tensor`
  * Gradient: yes.
@@ -3094,6 +3517,12 @@ TRT_API trt_status* trt_fmod_scalar(const trt_tensor* self, trt_scalar other, tr
  * @since 0.1
  */
 TRT_API trt_status* trt_fmod_scalar_(trt_tensor* self, trt_scalar other);
+
+/**
+ * Out form of trt_fmod_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fmod_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Python's `%`, elementwise: the remainder has the sign of `other`.
@@ -3130,12 +3559,26 @@ TRT_API trt_status* trt_remainder_scalar(const trt_tensor* self, trt_scalar othe
 TRT_API trt_status* trt_remainder_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_remainder_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_remainder_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * Python's `%`, elementwise: the remainder has the sign of `other`.
  * Schema: `remainder.ScalarSelf(Scalar self, Tensor other) -> Tensor`
  * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_remainder_scalarself(trt_scalar self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_remainder_scalarself: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_remainder_scalarself_out(trt_scalar self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `self` to the power `exponent`, elementwise.
@@ -3172,12 +3615,24 @@ TRT_API trt_status* trt_pow_scalar(const trt_tensor* self, trt_scalar exponent, 
 TRT_API trt_status* trt_pow_scalar_(trt_tensor* self, trt_scalar exponent);
 
 /**
+ * Out form of trt_pow_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_pow_scalar_out(const trt_tensor* self, trt_scalar exponent, trt_tensor* out);
+
+/**
  * `self` to the power `exponent`, elementwise.
  * Schema: `pow.ScalarSelf(Scalar self, Tensor exponent) -> Tensor`
  * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_pow_scalarself(trt_scalar self, const trt_tensor* exponent, trt_tensor** out);
+
+/**
+ * Out form of trt_pow_scalarself: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_pow_scalarself_out(trt_scalar self, const trt_tensor* exponent, trt_tensor* out);
 
 /**
  * `self * other + addend` with one rounding where the hardware has it.
@@ -3277,6 +3732,13 @@ TRT_API trt_status* trt_lerp_scalar(const trt_tensor* self, const trt_tensor* en
  * @since 0.1
  */
 TRT_API trt_status* trt_lerp_scalar_(trt_tensor* self, const trt_tensor* end, trt_scalar weight);
+
+/**
+ * Out form of trt_lerp_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lerp_scalar_out(const trt_tensor* self, const trt_tensor* end, trt_scalar weight,
+    trt_tensor* out);
 
 /**
  * `-self`. Not for bool.
@@ -3471,6 +3933,12 @@ TRT_API trt_status* trt_copysign_scalar(const trt_tensor* self, trt_scalar other
  * @since 0.1
  */
 TRT_API trt_status* trt_copysign_scalar_(trt_tensor* self, trt_scalar other);
+
+/**
+ * Out form of trt_copysign_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_copysign_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * e to the power `self`.
@@ -3687,12 +4155,25 @@ TRT_API trt_status* trt_xlogy_scalar(const trt_tensor* self, trt_scalar other, t
 TRT_API trt_status* trt_xlogy_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_xlogy_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_xlogy_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * `self * log(other)`, 0 where `self` is 0 and `other` is no NaN.
  * Schema: `xlogy.ScalarSelf(Scalar self, Tensor other) -> Tensor`
  * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_xlogy_scalarself(trt_scalar self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_xlogy_scalarself: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_xlogy_scalarself_out(trt_scalar self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `log(self / (1 - self))`.
@@ -4361,6 +4842,13 @@ TRT_API trt_status* trt_clamp_min_scalar(const trt_tensor* self, trt_scalar min,
 TRT_API trt_status* trt_clamp_min_scalar_(trt_tensor* self, trt_scalar min);
 
 /**
+ * Out form of trt_clamp_min_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clamp_min_scalar_out(const trt_tensor* self, trt_scalar min, trt_tensor* out);
+
+/**
  * The smaller of `self` and `max`. Where they are equal a tensor `max` gets half of the gradient; with a number
  * `self` gets none.
  * Schema: `clamp_max(Tensor self, Tensor max) -> Tensor`
@@ -4397,6 +4885,13 @@ TRT_API trt_status* trt_clamp_max_scalar(const trt_tensor* self, trt_scalar max,
 TRT_API trt_status* trt_clamp_max_scalar_(trt_tensor* self, trt_scalar max);
 
 /**
+ * Out form of trt_clamp_max_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clamp_max_scalar_out(const trt_tensor* self, trt_scalar max, trt_tensor* out);
+
+/**
  * Whether `self` is equal to `other`, elementwise, as bool.
  * Schema: `eq(Tensor self, Tensor other) -> Tensor`
  * Gradient: none.
@@ -4429,6 +4924,12 @@ TRT_API trt_status* trt_eq_scalar(const trt_tensor* self, trt_scalar other, trt_
  * @since 0.1
  */
 TRT_API trt_status* trt_eq_scalar_(trt_tensor* self, trt_scalar other);
+
+/**
+ * Out form of trt_eq_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_eq_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Whether `self` is different from `other`, elementwise, as bool.
@@ -4465,6 +4966,12 @@ TRT_API trt_status* trt_ne_scalar(const trt_tensor* self, trt_scalar other, trt_
 TRT_API trt_status* trt_ne_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_ne_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ne_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * Whether `self` is less than `other`, elementwise, as bool.
  * Schema: `lt(Tensor self, Tensor other) -> Tensor`
  * Gradient: none.
@@ -4497,6 +5004,12 @@ TRT_API trt_status* trt_lt_scalar(const trt_tensor* self, trt_scalar other, trt_
  * @since 0.1
  */
 TRT_API trt_status* trt_lt_scalar_(trt_tensor* self, trt_scalar other);
+
+/**
+ * Out form of trt_lt_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lt_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Whether `self` is at most `other`, elementwise, as bool.
@@ -4533,6 +5046,12 @@ TRT_API trt_status* trt_le_scalar(const trt_tensor* self, trt_scalar other, trt_
 TRT_API trt_status* trt_le_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_le_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_le_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * Whether `self` is greater than `other`, elementwise, as bool.
  * Schema: `gt(Tensor self, Tensor other) -> Tensor`
  * Gradient: none.
@@ -4567,6 +5086,12 @@ TRT_API trt_status* trt_gt_scalar(const trt_tensor* self, trt_scalar other, trt_
 TRT_API trt_status* trt_gt_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_gt_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gt_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * Whether `self` is at least `other`, elementwise, as bool.
  * Schema: `ge(Tensor self, Tensor other) -> Tensor`
  * Gradient: none.
@@ -4599,6 +5124,12 @@ TRT_API trt_status* trt_ge_scalar(const trt_tensor* self, trt_scalar other, trt_
  * @since 0.1
  */
 TRT_API trt_status* trt_ge_scalar_(trt_tensor* self, trt_scalar other);
+
+/**
+ * Out form of trt_ge_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ge_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Whether an element is NaN.
@@ -4799,6 +5330,13 @@ TRT_API trt_status* trt_bitwise_and_scalar(const trt_tensor* self, trt_scalar ot
 TRT_API trt_status* trt_bitwise_and_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_bitwise_and_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bitwise_and_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * The bits set in one of both; integers and bool.
  * Schema: `bitwise_or(Tensor self, Tensor other) -> Tensor`
  * Gradient: none.
@@ -4833,6 +5371,13 @@ TRT_API trt_status* trt_bitwise_or_scalar(const trt_tensor* self, trt_scalar oth
 TRT_API trt_status* trt_bitwise_or_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_bitwise_or_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bitwise_or_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * The bits set in exactly one of both; integers and bool.
  * Schema: `bitwise_xor(Tensor self, Tensor other) -> Tensor`
  * Gradient: none.
@@ -4865,6 +5410,13 @@ TRT_API trt_status* trt_bitwise_xor_scalar(const trt_tensor* self, trt_scalar ot
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_xor_scalar_(trt_tensor* self, trt_scalar other);
+
+/**
+ * Out form of trt_bitwise_xor_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bitwise_xor_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * All bits flipped; logical not for bool.
@@ -4922,6 +5474,13 @@ TRT_API trt_status* trt_bitwise_left_shift_scalar(const trt_tensor* self, trt_sc
 TRT_API trt_status* trt_bitwise_left_shift_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_bitwise_left_shift_scalar: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bitwise_left_shift_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * `self >> other`, elementwise, arithmetic.
  * Schema: `bitwise_right_shift(Tensor self, Tensor other) -> Tensor`
  * Gradient: none.
@@ -4957,6 +5516,13 @@ TRT_API trt_status* trt_bitwise_right_shift_scalar(const trt_tensor* self, trt_s
 TRT_API trt_status* trt_bitwise_right_shift_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
+ * Out form of trt_bitwise_right_shift_scalar: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bitwise_right_shift_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * `self` where `condition` is true, else `other`; all three broadcast.
  * Schema: `where(Tensor condition, Tensor self, Tensor other) -> Tensor`
  * Gradient: yes.
@@ -4982,6 +5548,14 @@ TRT_API trt_status* trt_where_scalarself(const trt_tensor* condition, trt_scalar
     trt_tensor** out);
 
 /**
+ * Out form of trt_where_scalarself: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_where_scalarself_out(const trt_tensor* condition, trt_scalar self, const trt_tensor* other,
+    trt_tensor* out);
+
+/**
  * `self` where `condition` is true, else `other`; all three broadcast.
  * Schema: `where.Scalar(Tensor condition, Tensor self, Scalar other) -> Tensor`
  * Gradient: yes.
@@ -4989,6 +5563,13 @@ TRT_API trt_status* trt_where_scalarself(const trt_tensor* condition, trt_scalar
  */
 TRT_API trt_status* trt_where_scalar(const trt_tensor* condition, const trt_tensor* self, trt_scalar other,
     trt_tensor** out);
+
+/**
+ * Out form of trt_where_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_where_scalar_out(const trt_tensor* condition, const trt_tensor* self, trt_scalar other,
+    trt_tensor* out);
 
 /**
  * 0 below zero, 1 above, `values` at zero.
@@ -5626,6 +6207,13 @@ TRT_API trt_status* trt_nanmean(const trt_tensor* self, const int64_t* dim, size
     trt_dtype dtype, trt_tensor** out);
 
 /**
+ * Out form of trt_nanmean: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nanmean_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
+    trt_dtype dtype, trt_tensor* out);
+
+/**
  * The product of all elements. Integers and bool multiply in int64 unless `dtype` is given.
  * Schema: `prod(Tensor self, *, ScalarType? dtype=None) -> Tensor`
  * Gradient: yes.
@@ -5799,12 +6387,24 @@ TRT_API trt_status* trt_min_dim_out(const trt_tensor* self, int64_t dim, bool ke
 TRT_API trt_status* trt_max_other(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
+ * Out form of trt_max_other: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_other_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
  * The same as minimum.
  * Schema: `min.other(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_min_other(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_min_other: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_min_other_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The position of the largest element (the first of equals), in the flattened tensor or along `dim`.
@@ -5857,6 +6457,12 @@ TRT_API trt_status* trt_any_out(const trt_tensor* self, trt_tensor* out);
 TRT_API trt_status* trt_any_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out);
 
 /**
+ * Out form of trt_any_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_any_dim_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* out);
+
+/**
  * Whether an element over the dimensions `dim` is not zero (all dimensions without a list; an empty one reduces
  * nothing).
  * Schema: `any.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor`
@@ -5894,6 +6500,12 @@ TRT_API trt_status* trt_all_out(const trt_tensor* self, trt_tensor* out);
  * @since 0.1
  */
 TRT_API trt_status* trt_all_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out);
+
+/**
+ * Out form of trt_all_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_all_dim_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* out);
 
 /**
  * Whether no element over the dimensions `dim` is zero (all dimensions without a list; an empty one reduces
@@ -5947,6 +6559,12 @@ TRT_API trt_status* trt_allclose(const trt_tensor* self, const trt_tensor* other
 TRT_API trt_status* trt_var(const trt_tensor* self, bool unbiased, trt_tensor** out);
 
 /**
+ * Out form of trt_var: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_var_out(const trt_tensor* self, bool unbiased, trt_tensor* out);
+
+/**
  * The variance over the dimensions `dim`.
  * Schema: `var.dim(Tensor self, int[]? dim, bool unbiased, bool keepdim=False) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -5954,6 +6572,13 @@ TRT_API trt_status* trt_var(const trt_tensor* self, bool unbiased, trt_tensor** 
  */
 TRT_API trt_status* trt_var_dim(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool unbiased, bool
     keepdim, trt_tensor** out);
+
+/**
+ * Out form of trt_var_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_var_dim_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool unbiased,
+    bool keepdim, trt_tensor* out);
 
 /**
  * The variance over the dimensions `dim` (all by default), divided by the number of elements less `correction` (1
@@ -5981,6 +6606,12 @@ TRT_API trt_status* trt_var_correction_out(const trt_tensor* self, const int64_t
 TRT_API trt_status* trt_std(const trt_tensor* self, bool unbiased, trt_tensor** out);
 
 /**
+ * Out form of trt_std: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_std_out(const trt_tensor* self, bool unbiased, trt_tensor* out);
+
+/**
  * The square root of var over the dimensions `dim`.
  * Schema: `std.dim(Tensor self, int[]? dim, bool unbiased, bool keepdim=False) -> Tensor`
  * Gradient: through the operators that it is made of.
@@ -5988,6 +6619,13 @@ TRT_API trt_status* trt_std(const trt_tensor* self, bool unbiased, trt_tensor** 
  */
 TRT_API trt_status* trt_std_dim(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool unbiased, bool
     keepdim, trt_tensor** out);
+
+/**
+ * Out form of trt_std_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_std_dim_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool unbiased,
+    bool keepdim, trt_tensor* out);
 
 /**
  * The square root of var over the dimensions `dim`.

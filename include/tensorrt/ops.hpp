@@ -146,6 +146,10 @@ inline Tensor narrow_copy(const Tensor& self, std::int64_t dim, std::int64_t sta
   check(trt_narrow_copy(self.get(), dim, start, length, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& narrow_copy_out(const Tensor& out, const Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t length) {
+  check(trt_narrow_copy_out(self.get(), dim, start, length, out.get()));
+  return out;
+}
 inline Tensor block_diag(TensorList tensors) {
   const auto tensors_handles = detail::handles(tensors);
   trt_tensor* out_c{};
@@ -278,10 +282,20 @@ inline Tensor clamp(const Tensor& self, std::optional<Scalar> min = std::nullopt
   check(trt_clamp(self.get(), min ? &min_c : nullptr, max ? &max_c : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& clamp_out(const Tensor& out, const Tensor& self, std::optional<Scalar> min = std::nullopt, std::optional<Scalar> max = std::nullopt) {
+  const trt_scalar min_c = min ? min->c() : trt_scalar{};
+  const trt_scalar max_c = max ? max->c() : trt_scalar{};
+  check(trt_clamp_out(self.get(), min ? &min_c : nullptr, max ? &max_c : nullptr, out.get()));
+  return out;
+}
 inline Tensor clamp(const Tensor& self, OptionalTensorRef min, OptionalTensorRef max = {}) {
   trt_tensor* out_c{};
   check(trt_clamp_tensor(self.get(), min.get(), max.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& clamp_out(const Tensor& out, const Tensor& self, OptionalTensorRef min, OptionalTensorRef max = {}) {
+  check(trt_clamp_tensor_out(self.get(), min.get(), max.get(), out.get()));
+  return out;
 }
 inline const Tensor& clamp_(const Tensor& self, std::optional<Scalar> min = std::nullopt, std::optional<Scalar> max = std::nullopt) {
   const trt_scalar min_c = min ? min->c() : trt_scalar{};
@@ -300,30 +314,56 @@ inline Tensor clip(const Tensor& self, std::optional<Scalar> min = std::nullopt,
   check(trt_clip(self.get(), min ? &min_c : nullptr, max ? &max_c : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& clip_out(const Tensor& out, const Tensor& self, std::optional<Scalar> min = std::nullopt, std::optional<Scalar> max = std::nullopt) {
+  const trt_scalar min_c = min ? min->c() : trt_scalar{};
+  const trt_scalar max_c = max ? max->c() : trt_scalar{};
+  check(trt_clip_out(self.get(), min ? &min_c : nullptr, max ? &max_c : nullptr, out.get()));
+  return out;
+}
 inline Tensor clip(const Tensor& self, OptionalTensorRef min, OptionalTensorRef max = {}) {
   trt_tensor* out_c{};
   check(trt_clip_tensor(self.get(), min.get(), max.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& clip_out(const Tensor& out, const Tensor& self, OptionalTensorRef min, OptionalTensorRef max = {}) {
+  check(trt_clip_tensor_out(self.get(), min.get(), max.get(), out.get()));
+  return out;
 }
 inline Tensor nan_to_num(const Tensor& self, std::optional<double> nan = std::nullopt, std::optional<double> posinf = std::nullopt, std::optional<double> neginf = std::nullopt) {
   trt_tensor* out_c{};
   check(trt_nan_to_num(self.get(), nan ? &*nan : nullptr, posinf ? &*posinf : nullptr, neginf ? &*neginf : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& nan_to_num_out(const Tensor& out, const Tensor& self, std::optional<double> nan = std::nullopt, std::optional<double> posinf = std::nullopt, std::optional<double> neginf = std::nullopt) {
+  check(trt_nan_to_num_out(self.get(), nan ? &*nan : nullptr, posinf ? &*posinf : nullptr, neginf ? &*neginf : nullptr, out.get()));
+  return out;
+}
 inline Tensor round(const Tensor& self, std::int64_t decimals) {
   trt_tensor* out_c{};
   check(trt_round_decimals(self.get(), decimals, &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& round_out(const Tensor& out, const Tensor& self, std::int64_t decimals) {
+  check(trt_round_decimals_out(self.get(), decimals, out.get()));
+  return out;
 }
 inline Tensor div(const Tensor& self, const Tensor& other, std::optional<std::string> rounding_mode) {
   trt_tensor* out_c{};
   check(trt_div_tensor_mode(self.get(), other.get(), rounding_mode ? rounding_mode->c_str() : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& div_out(const Tensor& out, const Tensor& self, const Tensor& other, std::optional<std::string> rounding_mode) {
+  check(trt_div_tensor_mode_out(self.get(), other.get(), rounding_mode ? rounding_mode->c_str() : nullptr, out.get()));
+  return out;
+}
 inline Tensor div(const Tensor& self, Scalar other, std::optional<std::string> rounding_mode) {
   trt_tensor* out_c{};
   check(trt_div_scalar_mode(self.get(), other.c(), rounding_mode ? rounding_mode->c_str() : nullptr, &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& div_out(const Tensor& out, const Tensor& self, Scalar other, std::optional<std::string> rounding_mode) {
+  check(trt_div_scalar_mode_out(self.get(), other.c(), rounding_mode ? rounding_mode->c_str() : nullptr, out.get()));
+  return out;
 }
 inline Tensor true_divide(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
@@ -340,15 +380,27 @@ inline Tensor divide(const Tensor& self, const Tensor& other) {
   check(trt_divide_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& divide_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_divide_tensor_out(self.get(), other.get(), out.get()));
+  return out;
+}
 inline Tensor multiply(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_multiply_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& multiply_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_multiply_tensor_out(self.get(), other.get(), out.get()));
+  return out;
+}
 inline Tensor subtract(const Tensor& self, const Tensor& other, Scalar alpha = 1) {
   trt_tensor* out_c{};
   check(trt_subtract_tensor(self.get(), other.get(), alpha.c(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& subtract_out(const Tensor& out, const Tensor& self, const Tensor& other, Scalar alpha = 1) {
+  check(trt_subtract_tensor_out(self.get(), other.get(), alpha.c(), out.get()));
+  return out;
 }
 inline Tensor positive(const Tensor& self) {
   trt_tensor* out_c{};
@@ -360,6 +412,10 @@ inline Tensor negative(const Tensor& self) {
   check(trt_negative(self.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& negative_out(const Tensor& out, const Tensor& self) {
+  check(trt_negative_out(self.get(), out.get()));
+  return out;
+}
 inline Tensor absolute(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_absolute(self.get(), &out_c));
@@ -370,10 +426,18 @@ inline Tensor sgn(const Tensor& self) {
   check(trt_sgn(self.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& sgn_out(const Tensor& out, const Tensor& self) {
+  check(trt_sgn_out(self.get(), out.get()));
+  return out;
+}
 inline Tensor fix(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_fix(self.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& fix_out(const Tensor& out, const Tensor& self) {
+  check(trt_fix_out(self.get(), out.get()));
+  return out;
 }
 inline Tensor arccos(const Tensor& self) {
   trt_tensor* out_c{};
@@ -415,40 +479,72 @@ inline Tensor greater(const Tensor& self, const Tensor& other) {
   check(trt_greater_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& greater_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_greater_tensor_out(self.get(), other.get(), out.get()));
+  return out;
+}
 inline Tensor greater_equal(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_greater_equal_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& greater_equal_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_greater_equal_tensor_out(self.get(), other.get(), out.get()));
+  return out;
 }
 inline Tensor less(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_less_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& less_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_less_tensor_out(self.get(), other.get(), out.get()));
+  return out;
+}
 inline Tensor less_equal(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_less_equal_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& less_equal_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_less_equal_tensor_out(self.get(), other.get(), out.get()));
+  return out;
 }
 inline Tensor not_equal(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_not_equal_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& not_equal_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_not_equal_tensor_out(self.get(), other.get(), out.get()));
+  return out;
+}
 inline Tensor float_power(const Tensor& self, const Tensor& exponent) {
   trt_tensor* out_c{};
   check(trt_float_power_tensor_tensor(self.get(), exponent.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& float_power_out(const Tensor& out, const Tensor& self, const Tensor& exponent) {
+  check(trt_float_power_tensor_tensor_out(self.get(), exponent.get(), out.get()));
+  return out;
 }
 inline Tensor float_power(const Tensor& self, Scalar exponent) {
   trt_tensor* out_c{};
   check(trt_float_power_tensor_scalar(self.get(), exponent.c(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& float_power_out(const Tensor& out, const Tensor& self, Scalar exponent) {
+  check(trt_float_power_tensor_scalar_out(self.get(), exponent.c(), out.get()));
+  return out;
+}
 inline Tensor float_power(Scalar self, const Tensor& exponent) {
   trt_tensor* out_c{};
   check(trt_float_power_scalar(self.c(), exponent.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& float_power_out(const Tensor& out, Scalar self, const Tensor& exponent) {
+  check(trt_float_power_scalar_out(self.c(), exponent.get(), out.get()));
+  return out;
 }
 inline Tensor float_cast(const Tensor& self) {
   trt_tensor* out_c{};
@@ -681,6 +777,10 @@ inline const Tensor& fill_(const Tensor& self, Scalar value) {
   check(trt_fill_(self.get(), value.c()));
   return self;
 }
+inline const Tensor& fill_(const Tensor& self, const Tensor& value) {
+  check(trt_fill_tensor_(self.get(), value.get()));
+  return self;
+}
 inline const Tensor& zero_(const Tensor& self) {
   check(trt_zero_(self.get()));
   return self;
@@ -752,6 +852,10 @@ inline Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& ind
   trt_tensor* out_c{};
   check(trt_index_fill_int_tensor(self.get(), dim, index.get(), value.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& index_fill_(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& value) {
+  check(trt_index_fill_int_tensor_(self.get(), dim, index.get(), value.get()));
+  return self;
 }
 inline Tensor index_reduce(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce, bool include_self = true) {
   trt_tensor* out_c{};
@@ -856,6 +960,10 @@ inline Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::opt
   check(trt_take_along_dim(self.get(), indices.get(), dim ? &*dim : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& take_along_dim_out(const Tensor& out, const Tensor& self, const Tensor& indices, std::optional<std::int64_t> dim = std::nullopt) {
+  check(trt_take_along_dim_out(self.get(), indices.get(), dim ? &*dim : nullptr, out.get()));
+  return out;
+}
 inline Tensor index(const Tensor& self, TensorList indices) {
   const auto indices_handles = detail::handles(indices);
   trt_tensor* out_c{};
@@ -906,6 +1014,10 @@ inline Tensor masked_select(const Tensor& self, const Tensor& mask) {
   check(trt_masked_select(self.get(), mask.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& masked_select_out(const Tensor& out, const Tensor& self, const Tensor& mask) {
+  check(trt_masked_select_out(self.get(), mask.get(), out.get()));
+  return out;
+}
 inline Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   trt_tensor* out_c{};
   check(trt_masked_scatter(self.get(), mask.get(), source.get(), &out_c));
@@ -923,6 +1035,10 @@ inline Tensor nonzero(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_nonzero(self.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& nonzero_out(const Tensor& out, const Tensor& self) {
+  check(trt_nonzero_out(self.get(), out.get()));
+  return out;
 }
 inline Tensor argwhere(const Tensor& self) {
   trt_tensor* out_c{};
@@ -946,11 +1062,21 @@ inline Tensor concat(TensorList tensors, std::int64_t dim = 0) {
   check(trt_concat(tensors_handles.data(), tensors_handles.size(), dim, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& concat_out(const Tensor& out, TensorList tensors, std::int64_t dim = 0) {
+  const auto tensors_handles = detail::handles(tensors);
+  check(trt_concat_out(tensors_handles.data(), tensors_handles.size(), dim, out.get()));
+  return out;
+}
 inline Tensor stack(TensorList tensors, std::int64_t dim = 0) {
   const auto tensors_handles = detail::handles(tensors);
   trt_tensor* out_c{};
   check(trt_stack(tensors_handles.data(), tensors_handles.size(), dim, &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& stack_out(const Tensor& out, TensorList tensors, std::int64_t dim = 0) {
+  const auto tensors_handles = detail::handles(tensors);
+  check(trt_stack_out(tensors_handles.data(), tensors_handles.size(), dim, out.get()));
+  return out;
 }
 inline Tensor hstack(TensorList tensors) {
   const auto tensors_handles = detail::handles(tensors);
@@ -958,11 +1084,21 @@ inline Tensor hstack(TensorList tensors) {
   check(trt_hstack(tensors_handles.data(), tensors_handles.size(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& hstack_out(const Tensor& out, TensorList tensors) {
+  const auto tensors_handles = detail::handles(tensors);
+  check(trt_hstack_out(tensors_handles.data(), tensors_handles.size(), out.get()));
+  return out;
+}
 inline Tensor vstack(TensorList tensors) {
   const auto tensors_handles = detail::handles(tensors);
   trt_tensor* out_c{};
   check(trt_vstack(tensors_handles.data(), tensors_handles.size(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& vstack_out(const Tensor& out, TensorList tensors) {
+  const auto tensors_handles = detail::handles(tensors);
+  check(trt_vstack_out(tensors_handles.data(), tensors_handles.size(), out.get()));
+  return out;
 }
 inline Tensor dstack(TensorList tensors) {
   const auto tensors_handles = detail::handles(tensors);
@@ -970,11 +1106,21 @@ inline Tensor dstack(TensorList tensors) {
   check(trt_dstack(tensors_handles.data(), tensors_handles.size(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& dstack_out(const Tensor& out, TensorList tensors) {
+  const auto tensors_handles = detail::handles(tensors);
+  check(trt_dstack_out(tensors_handles.data(), tensors_handles.size(), out.get()));
+  return out;
+}
 inline Tensor column_stack(TensorList tensors) {
   const auto tensors_handles = detail::handles(tensors);
   trt_tensor* out_c{};
   check(trt_column_stack(tensors_handles.data(), tensors_handles.size(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& column_stack_out(const Tensor& out, TensorList tensors) {
+  const auto tensors_handles = detail::handles(tensors);
+  check(trt_column_stack_out(tensors_handles.data(), tensors_handles.size(), out.get()));
+  return out;
 }
 inline Tensor flip(const Tensor& self, IntArrayRef dims) {
   trt_tensor* out_c{};
@@ -1073,6 +1219,10 @@ inline Tensor diag(const Tensor& self, std::int64_t diagonal = 0) {
   check(trt_diag(self.get(), diagonal, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& diag_out(const Tensor& out, const Tensor& self, std::int64_t diagonal = 0) {
+  check(trt_diag_out(self.get(), diagonal, out.get()));
+  return out;
+}
 inline Tensor diagflat(const Tensor& self, std::int64_t offset = 0) {
   trt_tensor* out_c{};
   check(trt_diagflat(self.get(), offset, &out_c));
@@ -1142,6 +1292,9 @@ inline std::tuple<Tensor, Tensor> sort(const Tensor& self, std::optional<bool> s
   check(trt_sort_stable(self.get(), stable ? &*stable : nullptr, dim, descending, &out_values_c, &out_indices_c));
   return {Tensor::adopt(out_values_c), Tensor::adopt(out_indices_c)};
 }
+inline void sort_out(const Tensor& values_out, const Tensor& indices_out, const Tensor& self, std::optional<bool> stable, std::int64_t dim = -1, bool descending = false) {
+  check(trt_sort_stable_out(self.get(), stable ? &*stable : nullptr, dim, descending, values_out.get(), indices_out.get()));
+}
 inline Tensor argsort(const Tensor& self, std::int64_t dim = -1, bool descending = false) {
   trt_tensor* out_c{};
   check(trt_argsort(self.get(), dim, descending, &out_c));
@@ -1175,6 +1328,42 @@ inline std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, std::int64_t k, s
 inline void kthvalue_out(const Tensor& values_out, const Tensor& indices_out, const Tensor& self, std::int64_t k, std::int64_t dim = -1, bool keepdim = false) {
   check(trt_kthvalue_out(self.get(), k, dim, keepdim, values_out.get(), indices_out.get()));
 }
+inline Tensor median(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_median(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& median_out(const Tensor& out, const Tensor& self) {
+  check(trt_median_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor nanmedian(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_nanmedian(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& nanmedian_out(const Tensor& out, const Tensor& self) {
+  check(trt_nanmedian_out(self.get(), out.get()));
+  return out;
+}
+inline std::tuple<Tensor, Tensor> median(const Tensor& self, std::int64_t dim, bool keepdim = false) {
+  trt_tensor* out_values_c{};
+  trt_tensor* out_indices_c{};
+  check(trt_median_dim(self.get(), dim, keepdim, &out_values_c, &out_indices_c));
+  return {Tensor::adopt(out_values_c), Tensor::adopt(out_indices_c)};
+}
+inline void median_out(const Tensor& values_out, const Tensor& indices_out, const Tensor& self, std::int64_t dim, bool keepdim = false) {
+  check(trt_median_dim_out(self.get(), dim, keepdim, values_out.get(), indices_out.get()));
+}
+inline std::tuple<Tensor, Tensor> nanmedian(const Tensor& self, std::int64_t dim, bool keepdim = false) {
+  trt_tensor* out_values_c{};
+  trt_tensor* out_indices_c{};
+  check(trt_nanmedian_dim(self.get(), dim, keepdim, &out_values_c, &out_indices_c));
+  return {Tensor::adopt(out_values_c), Tensor::adopt(out_indices_c)};
+}
+inline void nanmedian_out(const Tensor& values_out, const Tensor& indices_out, const Tensor& self, std::int64_t dim, bool keepdim = false) {
+  check(trt_nanmedian_dim_out(self.get(), dim, keepdim, values_out.get(), indices_out.get()));
+}
 inline Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& self, bool out_int32 = false, bool right = false, std::optional<std::string> side = std::nullopt, OptionalTensorRef sorter = {}) {
   trt_tensor* out_c{};
   check(trt_searchsorted_tensor(sorted_sequence.get(), self.get(), out_int32, right, side ? side->c_str() : nullptr, sorter.get(), &out_c));
@@ -1189,15 +1378,27 @@ inline Tensor searchsorted(const Tensor& sorted_sequence, Scalar self, bool out_
   check(trt_searchsorted_scalar(sorted_sequence.get(), self.c(), out_int32, right, side ? side->c_str() : nullptr, sorter.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& searchsorted_out(const Tensor& out, const Tensor& sorted_sequence, Scalar self, bool out_int32 = false, bool right = false, std::optional<std::string> side = std::nullopt, OptionalTensorRef sorter = {}) {
+  check(trt_searchsorted_scalar_out(sorted_sequence.get(), self.c(), out_int32, right, side ? side->c_str() : nullptr, sorter.get(), out.get()));
+  return out;
+}
 inline Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32 = false, bool right = false) {
   trt_tensor* out_c{};
   check(trt_bucketize_tensor(self.get(), boundaries.get(), out_int32, right, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& bucketize_out(const Tensor& out, const Tensor& self, const Tensor& boundaries, bool out_int32 = false, bool right = false) {
+  check(trt_bucketize_tensor_out(self.get(), boundaries.get(), out_int32, right, out.get()));
+  return out;
+}
 inline Tensor bucketize(Scalar self, const Tensor& boundaries, bool out_int32 = false, bool right = false) {
   trt_tensor* out_c{};
   check(trt_bucketize_scalar(self.c(), boundaries.get(), out_int32, right, &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& bucketize_out(const Tensor& out, Scalar self, const Tensor& boundaries, bool out_int32 = false, bool right = false) {
+  check(trt_bucketize_scalar_out(self.c(), boundaries.get(), out_int32, right, out.get()));
+  return out;
 }
 inline Tensor isin(const Tensor& elements, const Tensor& test_elements, bool assume_unique = false, bool invert = false) {
   trt_tensor* out_c{};
@@ -1259,10 +1460,18 @@ inline Tensor vdot(const Tensor& self, const Tensor& other) {
   check(trt_vdot(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& vdot_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_vdot_out(self.get(), other.get(), out.get()));
+  return out;
+}
 inline Tensor outer(const Tensor& self, const Tensor& vec2) {
   trt_tensor* out_c{};
   check(trt_outer(self.get(), vec2.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& outer_out(const Tensor& out, const Tensor& self, const Tensor& vec2) {
+  check(trt_outer_out(self.get(), vec2.get(), out.get()));
+  return out;
 }
 inline Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta = 1, Scalar alpha = 1) {
   trt_tensor* out_c{};
@@ -1286,6 +1495,10 @@ inline const Tensor& addmv_(const Tensor& self, const Tensor& mat, const Tensor&
   check(trt_addmv_(self.get(), mat.get(), vec.get(), beta.c(), alpha.c()));
   return self;
 }
+inline const Tensor& addmv_out(const Tensor& out, const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1) {
+  check(trt_addmv_out(self.get(), mat.get(), vec.get(), beta.c(), alpha.c(), out.get()));
+  return out;
+}
 inline Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1) {
   trt_tensor* out_c{};
   check(trt_addr(self.get(), vec1.get(), vec2.get(), beta.c(), alpha.c(), &out_c));
@@ -1294,6 +1507,10 @@ inline Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, S
 inline const Tensor& addr_(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1) {
   check(trt_addr_(self.get(), vec1.get(), vec2.get(), beta.c(), alpha.c()));
   return self;
+}
+inline const Tensor& addr_out(const Tensor& out, const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1) {
+  check(trt_addr_out(self.get(), vec1.get(), vec2.get(), beta.c(), alpha.c(), out.get()));
+  return out;
 }
 inline Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1) {
   trt_tensor* out_c{};
@@ -1317,10 +1534,18 @@ inline const Tensor& addbmm_(const Tensor& self, const Tensor& batch1, const Ten
   check(trt_addbmm_(self.get(), batch1.get(), batch2.get(), beta.c(), alpha.c()));
   return self;
 }
+inline const Tensor& addbmm_out(const Tensor& out, const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1) {
+  check(trt_addbmm_out(self.get(), batch1.get(), batch2.get(), beta.c(), alpha.c(), out.get()));
+  return out;
+}
 inline Tensor matmul(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_matmul(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& matmul_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_matmul_out(self.get(), other.get(), out.get()));
+  return out;
 }
 inline Tensor linear(const Tensor& input, const Tensor& weight, OptionalTensorRef bias = {}) {
   trt_tensor* out_c{};
@@ -1335,6 +1560,10 @@ inline Tensor inner(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_inner(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& inner_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_inner_out(self.get(), other.get(), out.get()));
+  return out;
 }
 inline Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other) {
   trt_tensor* out_c{};
@@ -1706,6 +1935,10 @@ inline const Tensor& add_(const Tensor& self, Scalar other, Scalar alpha = 1) {
   check(trt_add_scalar_(self.get(), other.c(), alpha.c()));
   return self;
 }
+inline const Tensor& add_out(const Tensor& out, const Tensor& self, Scalar other, Scalar alpha = 1) {
+  check(trt_add_scalar_out(self.get(), other.c(), alpha.c(), out.get()));
+  return out;
+}
 inline Tensor sub(const Tensor& self, const Tensor& other, Scalar alpha = 1) {
   trt_tensor* out_c{};
   check(trt_sub(self.get(), other.get(), alpha.c(), &out_c));
@@ -1728,6 +1961,10 @@ inline const Tensor& sub_(const Tensor& self, Scalar other, Scalar alpha = 1) {
   check(trt_sub_scalar_(self.get(), other.c(), alpha.c()));
   return self;
 }
+inline const Tensor& sub_out(const Tensor& out, const Tensor& self, Scalar other, Scalar alpha = 1) {
+  check(trt_sub_scalar_out(self.get(), other.c(), alpha.c(), out.get()));
+  return out;
+}
 inline Tensor rsub(const Tensor& self, const Tensor& other, Scalar alpha = 1) {
   trt_tensor* out_c{};
   check(trt_rsub(self.get(), other.get(), alpha.c(), &out_c));
@@ -1741,6 +1978,10 @@ inline Tensor rsub(const Tensor& self, Scalar other, Scalar alpha = 1) {
   trt_tensor* out_c{};
   check(trt_rsub_scalar(self.get(), other.c(), alpha.c(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& rsub_out(const Tensor& out, const Tensor& self, Scalar other, Scalar alpha = 1) {
+  check(trt_rsub_scalar_out(self.get(), other.c(), alpha.c(), out.get()));
+  return out;
 }
 inline Tensor mul(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
@@ -1764,6 +2005,10 @@ inline const Tensor& mul_(const Tensor& self, Scalar other) {
   check(trt_mul_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& mul_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_mul_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor div(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_div(self.get(), other.get(), &out_c));
@@ -1785,6 +2030,10 @@ inline Tensor div(const Tensor& self, Scalar other) {
 inline const Tensor& div_(const Tensor& self, Scalar other) {
   check(trt_div_scalar_(self.get(), other.c()));
   return self;
+}
+inline const Tensor& div_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_div_scalar_out(self.get(), other.c(), out.get()));
+  return out;
 }
 inline Tensor floor_divide(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
@@ -1808,6 +2057,10 @@ inline const Tensor& floor_divide_(const Tensor& self, Scalar other) {
   check(trt_floor_divide_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& floor_divide_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_floor_divide_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor trunc_divide(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_trunc_divide(self.get(), other.get(), &out_c));
@@ -1829,6 +2082,10 @@ inline Tensor trunc_divide(const Tensor& self, Scalar other) {
 inline const Tensor& trunc_divide_(const Tensor& self, Scalar other) {
   check(trt_trunc_divide_scalar_(self.get(), other.c()));
   return self;
+}
+inline const Tensor& trunc_divide_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_trunc_divide_scalar_out(self.get(), other.c(), out.get()));
+  return out;
 }
 inline Tensor div_floor(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
@@ -1852,6 +2109,10 @@ inline const Tensor& div_floor_(const Tensor& self, Scalar other) {
   check(trt_div_floor_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& div_floor_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_div_floor_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor fmod(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_fmod(self.get(), other.get(), &out_c));
@@ -1873,6 +2134,10 @@ inline Tensor fmod(const Tensor& self, Scalar other) {
 inline const Tensor& fmod_(const Tensor& self, Scalar other) {
   check(trt_fmod_scalar_(self.get(), other.c()));
   return self;
+}
+inline const Tensor& fmod_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_fmod_scalar_out(self.get(), other.c(), out.get()));
+  return out;
 }
 inline Tensor remainder(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
@@ -1896,10 +2161,18 @@ inline const Tensor& remainder_(const Tensor& self, Scalar other) {
   check(trt_remainder_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& remainder_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_remainder_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor remainder(Scalar self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_remainder_scalarself(self.c(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& remainder_out(const Tensor& out, Scalar self, const Tensor& other) {
+  check(trt_remainder_scalarself_out(self.c(), other.get(), out.get()));
+  return out;
 }
 inline Tensor pow(const Tensor& self, const Tensor& exponent) {
   trt_tensor* out_c{};
@@ -1923,10 +2196,18 @@ inline const Tensor& pow_(const Tensor& self, Scalar exponent) {
   check(trt_pow_scalar_(self.get(), exponent.c()));
   return self;
 }
+inline const Tensor& pow_out(const Tensor& out, const Tensor& self, Scalar exponent) {
+  check(trt_pow_scalar_out(self.get(), exponent.c(), out.get()));
+  return out;
+}
 inline Tensor pow(Scalar self, const Tensor& exponent) {
   trt_tensor* out_c{};
   check(trt_pow_scalarself(self.c(), exponent.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& pow_out(const Tensor& out, Scalar self, const Tensor& exponent) {
+  check(trt_pow_scalarself_out(self.c(), exponent.get(), out.get()));
+  return out;
 }
 inline Tensor fma(const Tensor& self, const Tensor& other, const Tensor& addend) {
   trt_tensor* out_c{};
@@ -1984,6 +2265,10 @@ inline Tensor lerp(const Tensor& self, const Tensor& end, Scalar weight) {
 inline const Tensor& lerp_(const Tensor& self, const Tensor& end, Scalar weight) {
   check(trt_lerp_scalar_(self.get(), end.get(), weight.c()));
   return self;
+}
+inline const Tensor& lerp_out(const Tensor& out, const Tensor& self, const Tensor& end, Scalar weight) {
+  check(trt_lerp_scalar_out(self.get(), end.get(), weight.c(), out.get()));
+  return out;
 }
 inline Tensor neg(const Tensor& self) {
   trt_tensor* out_c{};
@@ -2110,6 +2395,10 @@ inline Tensor copysign(const Tensor& self, Scalar other) {
 inline const Tensor& copysign_(const Tensor& self, Scalar other) {
   check(trt_copysign_scalar_(self.get(), other.c()));
   return self;
+}
+inline const Tensor& copysign_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_copysign_scalar_out(self.get(), other.c(), out.get()));
+  return out;
 }
 inline Tensor exp(const Tensor& self) {
   trt_tensor* out_c{};
@@ -2250,10 +2539,18 @@ inline const Tensor& xlogy_(const Tensor& self, Scalar other) {
   check(trt_xlogy_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& xlogy_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_xlogy_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor xlogy(Scalar self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_xlogy_scalarself(self.c(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& xlogy_out(const Tensor& out, Scalar self, const Tensor& other) {
+  check(trt_xlogy_scalarself_out(self.c(), other.get(), out.get()));
+  return out;
 }
 inline Tensor logit(const Tensor& self) {
   trt_tensor* out_c{};
@@ -2686,6 +2983,10 @@ inline const Tensor& clamp_min_(const Tensor& self, Scalar min) {
   check(trt_clamp_min_scalar_(self.get(), min.c()));
   return self;
 }
+inline const Tensor& clamp_min_out(const Tensor& out, const Tensor& self, Scalar min) {
+  check(trt_clamp_min_scalar_out(self.get(), min.c(), out.get()));
+  return out;
+}
 inline Tensor clamp_max(const Tensor& self, const Tensor& max) {
   trt_tensor* out_c{};
   check(trt_clamp_max(self.get(), max.get(), &out_c));
@@ -2707,6 +3008,10 @@ inline Tensor clamp_max(const Tensor& self, Scalar max) {
 inline const Tensor& clamp_max_(const Tensor& self, Scalar max) {
   check(trt_clamp_max_scalar_(self.get(), max.c()));
   return self;
+}
+inline const Tensor& clamp_max_out(const Tensor& out, const Tensor& self, Scalar max) {
+  check(trt_clamp_max_scalar_out(self.get(), max.c(), out.get()));
+  return out;
 }
 inline Tensor eq(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
@@ -2730,6 +3035,10 @@ inline const Tensor& eq_(const Tensor& self, Scalar other) {
   check(trt_eq_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& eq_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_eq_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor ne(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_ne(self.get(), other.get(), &out_c));
@@ -2751,6 +3060,10 @@ inline Tensor ne(const Tensor& self, Scalar other) {
 inline const Tensor& ne_(const Tensor& self, Scalar other) {
   check(trt_ne_scalar_(self.get(), other.c()));
   return self;
+}
+inline const Tensor& ne_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_ne_scalar_out(self.get(), other.c(), out.get()));
+  return out;
 }
 inline Tensor lt(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
@@ -2774,6 +3087,10 @@ inline const Tensor& lt_(const Tensor& self, Scalar other) {
   check(trt_lt_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& lt_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_lt_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor le(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_le(self.get(), other.get(), &out_c));
@@ -2795,6 +3112,10 @@ inline Tensor le(const Tensor& self, Scalar other) {
 inline const Tensor& le_(const Tensor& self, Scalar other) {
   check(trt_le_scalar_(self.get(), other.c()));
   return self;
+}
+inline const Tensor& le_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_le_scalar_out(self.get(), other.c(), out.get()));
+  return out;
 }
 inline Tensor gt(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
@@ -2818,6 +3139,10 @@ inline const Tensor& gt_(const Tensor& self, Scalar other) {
   check(trt_gt_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& gt_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_gt_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor ge(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_ge(self.get(), other.get(), &out_c));
@@ -2839,6 +3164,10 @@ inline Tensor ge(const Tensor& self, Scalar other) {
 inline const Tensor& ge_(const Tensor& self, Scalar other) {
   check(trt_ge_scalar_(self.get(), other.c()));
   return self;
+}
+inline const Tensor& ge_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_ge_scalar_out(self.get(), other.c(), out.get()));
+  return out;
 }
 inline Tensor isnan(const Tensor& self) {
   trt_tensor* out_c{};
@@ -2968,6 +3297,10 @@ inline const Tensor& bitwise_and_(const Tensor& self, Scalar other) {
   check(trt_bitwise_and_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& bitwise_and_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_bitwise_and_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor bitwise_or(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_bitwise_or(self.get(), other.get(), &out_c));
@@ -2990,6 +3323,10 @@ inline const Tensor& bitwise_or_(const Tensor& self, Scalar other) {
   check(trt_bitwise_or_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& bitwise_or_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_bitwise_or_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor bitwise_xor(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_bitwise_xor(self.get(), other.get(), &out_c));
@@ -3011,6 +3348,10 @@ inline Tensor bitwise_xor(const Tensor& self, Scalar other) {
 inline const Tensor& bitwise_xor_(const Tensor& self, Scalar other) {
   check(trt_bitwise_xor_scalar_(self.get(), other.c()));
   return self;
+}
+inline const Tensor& bitwise_xor_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_bitwise_xor_scalar_out(self.get(), other.c(), out.get()));
+  return out;
 }
 inline Tensor bitwise_not(const Tensor& self) {
   trt_tensor* out_c{};
@@ -3047,6 +3388,10 @@ inline const Tensor& bitwise_left_shift_(const Tensor& self, Scalar other) {
   check(trt_bitwise_left_shift_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& bitwise_left_shift_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_bitwise_left_shift_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor bitwise_right_shift(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_bitwise_right_shift(self.get(), other.get(), &out_c));
@@ -3069,6 +3414,10 @@ inline const Tensor& bitwise_right_shift_(const Tensor& self, Scalar other) {
   check(trt_bitwise_right_shift_scalar_(self.get(), other.c()));
   return self;
 }
+inline const Tensor& bitwise_right_shift_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_bitwise_right_shift_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 inline Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_where(condition.get(), self.get(), other.get(), &out_c));
@@ -3083,10 +3432,18 @@ inline Tensor where(const Tensor& condition, Scalar self, const Tensor& other) {
   check(trt_where_scalarself(condition.get(), self.c(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& where_out(const Tensor& out, const Tensor& condition, Scalar self, const Tensor& other) {
+  check(trt_where_scalarself_out(condition.get(), self.c(), other.get(), out.get()));
+  return out;
+}
 inline Tensor where(const Tensor& condition, const Tensor& self, Scalar other) {
   trt_tensor* out_c{};
   check(trt_where_scalar(condition.get(), self.get(), other.c(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& where_out(const Tensor& out, const Tensor& condition, const Tensor& self, Scalar other) {
+  check(trt_where_scalar_out(condition.get(), self.get(), other.c(), out.get()));
+  return out;
 }
 inline Tensor heaviside(const Tensor& self, const Tensor& values) {
   trt_tensor* out_c{};
@@ -3530,6 +3887,10 @@ inline Tensor nanmean(const Tensor& self, OptionalIntArrayRef dim = {}, bool kee
   check(trt_nanmean(self.get(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& nanmean_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  check(trt_nanmean_out(self.get(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, out.get()));
+  return out;
+}
 inline Tensor prod(const Tensor& self, std::optional<DType> dtype = std::nullopt) {
   trt_tensor* out_c{};
   check(trt_prod(self.get(), dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, &out_c));
@@ -3636,10 +3997,18 @@ inline Tensor max(const Tensor& self, const Tensor& other) {
   check(trt_max_other(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& max_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_max_other_out(self.get(), other.get(), out.get()));
+  return out;
+}
 inline Tensor min(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_min_other(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& min_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_min_other_out(self.get(), other.get(), out.get()));
+  return out;
 }
 inline Tensor argmax(const Tensor& self, std::optional<std::int64_t> dim = std::nullopt, bool keepdim = false) {
   trt_tensor* out_c{};
@@ -3673,6 +4042,10 @@ inline Tensor any(const Tensor& self, std::int64_t dim, bool keepdim = false) {
   check(trt_any_dim(self.get(), dim, keepdim, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& any_out(const Tensor& out, const Tensor& self, std::int64_t dim, bool keepdim = false) {
+  check(trt_any_dim_out(self.get(), dim, keepdim, out.get()));
+  return out;
+}
 inline Tensor any(const Tensor& self, OptionalIntArrayRef dim, bool keepdim = false) {
   trt_tensor* out_c{};
   check(trt_any_dims(self.get(), dim.data(), dim.size(), keepdim, &out_c));
@@ -3695,6 +4068,10 @@ inline Tensor all(const Tensor& self, std::int64_t dim, bool keepdim = false) {
   trt_tensor* out_c{};
   check(trt_all_dim(self.get(), dim, keepdim, &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& all_out(const Tensor& out, const Tensor& self, std::int64_t dim, bool keepdim = false) {
+  check(trt_all_dim_out(self.get(), dim, keepdim, out.get()));
+  return out;
 }
 inline Tensor all(const Tensor& self, OptionalIntArrayRef dim, bool keepdim = false) {
   trt_tensor* out_c{};
@@ -3725,10 +4102,18 @@ inline Tensor var(const Tensor& self, detail::StrictBool unbiased) {
   check(trt_var(self.get(), unbiased, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& var_out(const Tensor& out, const Tensor& self, detail::StrictBool unbiased) {
+  check(trt_var_out(self.get(), unbiased, out.get()));
+  return out;
+}
 inline Tensor var(const Tensor& self, OptionalIntArrayRef dim, detail::StrictBool unbiased, bool keepdim = false) {
   trt_tensor* out_c{};
   check(trt_var_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& var_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef dim, detail::StrictBool unbiased, bool keepdim = false) {
+  check(trt_var_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
+  return out;
 }
 inline Tensor var(const Tensor& self, OptionalIntArrayRef dim = {}, detail::OptionalNumber correction = std::nullopt, bool keepdim = false) {
   const trt_scalar correction_c = correction ? correction->c() : trt_scalar{};
@@ -3736,7 +4121,7 @@ inline Tensor var(const Tensor& self, OptionalIntArrayRef dim = {}, detail::Opti
   check(trt_var_correction(self.get(), dim.data(), dim.size(), correction ? &correction_c : nullptr, keepdim, &out_c));
   return Tensor::adopt(out_c);
 }
-inline const Tensor& var_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef dim = {}, std::optional<Scalar> correction = std::nullopt, bool keepdim = false) {
+inline const Tensor& var_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef dim = {}, detail::OptionalNumber correction = std::nullopt, bool keepdim = false) {
   const trt_scalar correction_c = correction ? correction->c() : trt_scalar{};
   check(trt_var_correction_out(self.get(), dim.data(), dim.size(), correction ? &correction_c : nullptr, keepdim, out.get()));
   return out;
@@ -3746,10 +4131,18 @@ inline Tensor std(const Tensor& self, detail::StrictBool unbiased) {
   check(trt_std(self.get(), unbiased, &out_c));
   return Tensor::adopt(out_c);
 }
+inline const Tensor& std_out(const Tensor& out, const Tensor& self, detail::StrictBool unbiased) {
+  check(trt_std_out(self.get(), unbiased, out.get()));
+  return out;
+}
 inline Tensor std(const Tensor& self, OptionalIntArrayRef dim, detail::StrictBool unbiased, bool keepdim = false) {
   trt_tensor* out_c{};
   check(trt_std_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, &out_c));
   return Tensor::adopt(out_c);
+}
+inline const Tensor& std_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef dim, detail::StrictBool unbiased, bool keepdim = false) {
+  check(trt_std_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
+  return out;
 }
 inline Tensor std(const Tensor& self, OptionalIntArrayRef dim = {}, detail::OptionalNumber correction = std::nullopt, bool keepdim = false) {
   const trt_scalar correction_c = correction ? correction->c() : trt_scalar{};
@@ -3757,7 +4150,7 @@ inline Tensor std(const Tensor& self, OptionalIntArrayRef dim = {}, detail::Opti
   check(trt_std_correction(self.get(), dim.data(), dim.size(), correction ? &correction_c : nullptr, keepdim, &out_c));
   return Tensor::adopt(out_c);
 }
-inline const Tensor& std_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef dim = {}, std::optional<Scalar> correction = std::nullopt, bool keepdim = false) {
+inline const Tensor& std_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef dim = {}, detail::OptionalNumber correction = std::nullopt, bool keepdim = false) {
   const trt_scalar correction_c = correction ? correction->c() : trt_scalar{};
   check(trt_std_correction_out(self.get(), dim.data(), dim.size(), correction ? &correction_c : nullptr, keepdim, out.get()));
   return out;
@@ -4091,6 +4484,7 @@ inline Tensor Tensor::new_full(IntArrayRef size, Scalar fill_value, const Tensor
 inline Tensor Tensor::clone() const { return trt::clone(*this); }
 inline const Tensor& Tensor::copy_(const Tensor& src) const { return trt::copy_(*this, src); }
 inline const Tensor& Tensor::fill_(Scalar value) const { return trt::fill_(*this, value); }
+inline const Tensor& Tensor::fill_(const Tensor& value) const { return trt::fill_(*this, value); }
 inline const Tensor& Tensor::zero_() const { return trt::zero_(*this); }
 inline Tensor Tensor::to(DType dtype) const { return trt::to(*this, dtype); }
 inline Tensor Tensor::to(Device device, std::optional<DType> dtype) const { return trt::to(*this, device, dtype); }
@@ -4103,6 +4497,7 @@ inline const Tensor& Tensor::index_copy_(std::int64_t dim, const Tensor& index, 
 inline Tensor Tensor::index_fill(std::int64_t dim, const Tensor& index, Scalar value) const { return trt::index_fill(*this, dim, index, value); }
 inline const Tensor& Tensor::index_fill_(std::int64_t dim, const Tensor& index, Scalar value) const { return trt::index_fill_(*this, dim, index, value); }
 inline Tensor Tensor::index_fill(std::int64_t dim, const Tensor& index, const Tensor& value) const { return trt::index_fill(*this, dim, index, value); }
+inline const Tensor& Tensor::index_fill_(std::int64_t dim, const Tensor& index, const Tensor& value) const { return trt::index_fill_(*this, dim, index, value); }
 inline Tensor Tensor::index_reduce(std::int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce, bool include_self) const { return trt::index_reduce(*this, dim, index, source, reduce, include_self); }
 inline Tensor Tensor::gather(std::int64_t dim, const Tensor& index, bool sparse_grad) const { return trt::gather(*this, dim, index, sparse_grad); }
 inline Tensor Tensor::scatter(std::int64_t dim, const Tensor& index, const Tensor& src) const { return trt::scatter(*this, dim, index, src); }
@@ -4158,6 +4553,10 @@ inline Tensor Tensor::argsort(detail::StrictBool stable, std::int64_t dim, bool 
 inline Tensor Tensor::msort() const { return trt::msort(*this); }
 inline std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t k, std::int64_t dim, bool largest, bool sorted) const { return trt::topk(*this, k, dim, largest, sorted); }
 inline std::tuple<Tensor, Tensor> Tensor::kthvalue(std::int64_t k, std::int64_t dim, bool keepdim) const { return trt::kthvalue(*this, k, dim, keepdim); }
+inline Tensor Tensor::median() const { return trt::median(*this); }
+inline Tensor Tensor::nanmedian() const { return trt::nanmedian(*this); }
+inline std::tuple<Tensor, Tensor> Tensor::median(std::int64_t dim, bool keepdim) const { return trt::median(*this, dim, keepdim); }
+inline std::tuple<Tensor, Tensor> Tensor::nanmedian(std::int64_t dim, bool keepdim) const { return trt::nanmedian(*this, dim, keepdim); }
 inline Tensor Tensor::bucketize(const Tensor& boundaries, bool out_int32, bool right) const { return trt::bucketize(*this, boundaries, out_int32, right); }
 inline Tensor Tensor::mm(const Tensor& mat2) const { return trt::mm(*this, mat2); }
 inline Tensor Tensor::bmm(const Tensor& mat2) const { return trt::bmm(*this, mat2); }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <type_traits>
 
 #include "base/error.h"
@@ -300,10 +301,39 @@ void kth_rows(const T* x, T* values, int64_t* indices, int64_t rows, int64_t n, 
   sort_and_take<T>(x, values, indices, rows, n, 0, k, 1);
 }
 
+// Whether an element is NaN, which sorts behind all numbers.
+template <typename T>
+bool is_nan_element(T v) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return std::isnan(static_cast<float>(v));
+  else if constexpr (std::is_floating_point_v<T>) return std::isnan(v);
+  else return false;
+}
+
+template <typename T>
+void median_rows(const T* x, T* values, int64_t* indices, int64_t rows, int64_t n, bool skip_nan) {
+  check_row("median", n);
+  const auto run = [&](int64_t r0, int64_t r1) {
+    const Scratch scratch(2 * sizeof(uint64_t) * static_cast<size_t>(n));
+    for (int64_t r = r0; r < r1; ++r) {
+      const T* row = x + r * n;
+      const uint64_t* order = order_row(row, n, KeyOf<T>(0), scratch.as<uint64_t>());
+      const auto element = [&](int64_t rank) { return row[static_cast<uint32_t>(order[rank])]; };
+      int64_t numbers = n;
+      while (numbers > 0 && is_nan_element(element(numbers - 1))) --numbers;
+      const int64_t rank = numbers < n && !skip_nan ? numbers : numbers > 0 ? (numbers - 1) / 2 : 0;
+      values[r] = element(rank);
+      if (indices) indices[r] = static_cast<uint32_t>(order[rank]);
+    }
+  };
+  if (n >= kParallelRow) run(0, rows);
+  else parallel_for(0, rows, std::max<int64_t>(1, 4096 / n), run);
+}
+
 #define TRT_INSTANTIATE_SORT(T)                                                     \
   template void sort_rows(const T*, T*, int64_t*, int64_t, int64_t, bool);          \
   template void topk_rows(const T*, T*, int64_t*, int64_t, int64_t, int64_t, bool); \
-  template void kth_rows(const T*, T*, int64_t*, int64_t, int64_t, int64_t)
+  template void kth_rows(const T*, T*, int64_t*, int64_t, int64_t, int64_t);        \
+  template void median_rows(const T*, T*, int64_t*, int64_t, int64_t, bool)
 TRT_INSTANTIATE_SORT(float);
 TRT_INSTANTIATE_SORT(double);
 TRT_INSTANTIATE_SORT(Half);

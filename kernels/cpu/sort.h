@@ -22,5 +22,9 @@ void topk_rows(const T* x, T* values, int64_t* indices, int64_t rows, int64_t n,
 // The element of rank k, 0 <= k < n, of each row in ascending order. values and indices: [rows].
 template <typename T>
 void kth_rows(const T* x, T* values, int64_t* indices, int64_t rows, int64_t n, int64_t k);
+// The lower median of each row of n > 0 elements and where it is (the first of equals in sorted order; `indices` may be null): the first NaN if
+// there is one, or, with skip_nan, the median of the numbers.
+template <typename T>
+void median_rows(const T* x, T* values, int64_t* indices, int64_t rows, int64_t n, bool skip_nan);
 
 }  // namespace trt::cpu

@@ -484,7 +484,9 @@ void pointwise_into(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef
   const DimVector shape = common_shape(op, in);
   check_output(out, shape, types.result, device, op.name);
   if (!(out.sizes() == IntArrayRef(shape))) {
-    TRT_CHECK(resize, op.name, ": the output of shape ", out.sizes(), " does not have the broadcast shape ", IntArrayRef(shape));
+    // An input that is the output as well would lose its shape.
+    const bool input = std::any_of(in.begin(), in.end(), [&](const PointwiseInput& i) { return i.tensor && i.tensor->is_same(out); });
+    TRT_CHECK(resize && !input, op.name, ": the output of shape ", out.sizes(), " does not have the broadcast shape ", IntArrayRef(shape));
     Tensor fresh = empty_tensor(shape, out.dtype(), out.device());
     if (!device.is_meta()) compute(op, in, scalars, types.common, fresh);
     replace_output(out, fresh);

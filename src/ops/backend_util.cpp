@@ -42,6 +42,12 @@ void write_output(Tensor& out, const Tensor& result) {
   out.impl()->storage()->bump_version();
 }
 
+void check_outputs_apart(std::initializer_list<const Tensor*> outputs, const char* op) {
+  for (auto a = outputs.begin(); a != outputs.end(); ++a)
+    for (auto b = outputs.begin(); b != a; ++b)
+      TRT_CHECK(!(*a)->is_same(**b) && !may_overlap(**a, **b), op, ": two outputs share memory, ", **b, " and ", **a);
+}
+
 OutWriter::OutWriter(const TensorSpec& spec, Tensor& out, std::initializer_list<const Tensor*> inputs, const char* op) : out_(out) {
   check_output(out, spec.sizes, spec.dtype, spec.device, op);
   bool direct = out.sizes() == IntArrayRef(spec.sizes) && out.is_contiguous() && out.dtype() == spec.dtype;

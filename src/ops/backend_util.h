@@ -35,6 +35,9 @@ void store_out(Tensor& out, const Tensor& result, const char* op);
 // The second half of store_out, after check_output of every output of the operator passed.
 void write_output(Tensor& out, const Tensor& result);
 
+// Throws where two of an operator's outputs share memory: the second would be written over the first.
+void check_outputs_apart(std::initializer_list<const Tensor*> outputs, const char* op);
+
 // An output tensor as a kernel may write it: `out` itself when it is contiguous, of the right dtype and apart from the inputs,
 // else a temporary that finish() copies back.
 //

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Operators at the edges of their domain: what generated samples do not reach.
 
-  edges.py [--library PATH]
+  edges.py
 
 TABLE holds calls with the results and gradients that they must have: ties, singular points, NaN and infinities, empty lists, 0-d tensors. The
 values are PyTorch's (2.15), except where a comment says otherwise. REFUSED holds calls that must fail, with their code and what the message
-says. The functions below them try integer division by zero in every dtype, layout and variant.
+says. The functions below them try integer division by zero in every dtype, layout and variant, and outputs that share memory.
 
 To add a case: write a row. Prints what differs, and at last `edges: N of M cases pass`.
 """
@@ -51,7 +51,13 @@ def B(data):
     return Tensor(data, "bool")
 
 
+def H(data):
+    return Tensor(data, "float16")
+
+
 HALF = 0.5
+BIG, SMALL = 2.0**70, 2.0**-70
+ROOT_2_3 = 0.8164966106414795  # the float32 next to sqrt(2 / 3)
 SELU_SCALE, SELU_NEGATIVE = 1.0507009873554805, 1.7580993408473768
 
 # (operator, arguments, results, gradients of the sum of the results: one for every float64 argument, None to leave them out). A number as result
@@ -110,6 +116,21 @@ TABLE = [
     ("var.correction", [F([1.0, 4.0]), [0]], [4.5], [[-3.0, 3.0]]),
     ("mean", [F([1.0, inf])], [inf], [[0.5, 0.5]]),
     ("logsumexp", [F([inf, -inf]), [0]], [inf], [[nan, 0.0]]),
+
+    # squares beyond the range of float32, and equal numbers whose squares overflow
+    ("std.correction", [Tensor([-BIG, 0.0, BIG], "float32")], [BIG], [[-HALF, 0.0, HALF]]),
+    ("std.correction", [Tensor([-SMALL, 0.0, SMALL], "float32")], [SMALL], [[-HALF, 0.0, HALF]]),
+    ("std.correction", [Tensor([-SMALL, 0.0, SMALL], "bfloat16"), [0]], [SMALL], [[-HALF, 0.0, HALF]]),
+    ("std.correction", [Tensor([[-BIG, -SMALL, -1.0], [0.0, 0.0, 0.0], [BIG, SMALL, 1.0]], "float32"), [0]], [[BIG, SMALL, 1.0]],
+     [[[-HALF] * 3, [0.0] * 3, [HALF] * 3]]),
+    ("std.correction", [Tensor([[-BIG, 0.0, BIG], [-SMALL, 0.0, SMALL]], "float32"), [1]], [[BIG, SMALL]], [[[-HALF, 0.0, HALF]] * 2]),
+    ("var.correction", [Tensor([-SMALL, 0.0, SMALL], "float32"), [0]], [SMALL * SMALL], [[-SMALL, 0.0, SMALL]]),
+    ("var.correction", [Tensor([-BIG, 0.0, BIG], "float32"), [0]], [inf], None),
+    ("std_mean.correction", [Tensor([BIG, 2 * BIG, 3 * BIG], "float32"), [0]], [BIG, 2 * BIG], None),
+    ("std_mean.correction", [Tensor([BIG, 2 * BIG, 3 * BIG] * 8192, "float32"), [0], {"correction": 0}], [ROOT_2_3 * BIG, 2 * BIG], None),
+    ("var_mean.correction", [F([1e300] * 3)], [0.0, 1e300], None),
+    ("var_mean.correction", [F([[1e300, 1.0]] * 3), [0]], [[0.0, 0.0], [1e300, 1.0]], None),
+    ("std.correction", [Tensor([0.1] * 100, "float32"), [0]], [0.0], [[0.0] * 100]),
 
     # losses
     ("huber_loss", [F([nan, inf, 1.0, 3.0]), F([0.0, inf, 0.0, 0.0]), "none"], [[nan, nan, 0.5, 2.5]], [[nan, nan, 1.0, 1.0], [nan, nan, -1.0, -1.0]]),
@@ -197,6 +218,72 @@ TABLE = [
     ("conv_transpose2d", [F([[[[1.0, 2.0]]]]), F([[[[1.0], [2.0]]]]), None, [2, 1], [1, 0], [2, 0], 1, [3, 1]],
      [[[[[0.0, 0.0], [0.0, 0.0], [2.0, 4.0], [0.0, 0.0]]]]], [[[[[2.0, 2.0]]]], [[[[0.0], [3.0]]]]]),
 
+    # integers, numbers and 0-d tensors beside 16-bit floats become one of them first: 2049 is 2048 in float16
+    ("add", [I([2049], "int32"), H([1.0])], [[2048.0]], None),
+    ("add", [H([1.0]), I(2049)], [[2048.0]], None),
+    ("add", [Tensor([1.0], "bfloat16"), I(259)], [[260.0]], None),
+    ("add.Scalar", [H([1.0009765625]), 2.0001], [[3.0]], None),
+    ("mul", [I([2049]), H([3.0])], [[6144.0]], None),
+    ("mul", [I(2049), H([3.0])], [[6144.0]], None),
+    # The second operand of a product or quotient stays as it is where it has no dimensions.
+    ("mul", [H([3.0]), I(2049)], [[6148.0]], None),
+    ("eq", [I([2049]), H([2048.0])], [[True]], None),
+    ("where", [B([True]), I([2049]), H([0.0])], [[2048.0]], None),
+    ("addcmul", [H([0.0]), I([2049]), H([3.0])], [[6144.0]], None),
+    ("remainder", [I([2049]), H([2.0])], [[0.0]], None),
+    ("maximum", [I([2049]), H([1.0])], [[2048.0]], None),
+    ("pow", [Tensor([1.0078125], "bfloat16"), I(1027)], [[2896.0]], None),
+    ("add", [I([[2049] * 3] * 2, "int16"), H([[1.0], [0.0]])], [[[2048.0] * 3] * 2], None),
+    # A result is of the common dtype before it goes into a wider tensor.
+    ("add.out", [H([2048.0]), H([1.0]), {"out": Tensor([0.0], "float32")}], [[2048.0]], None),
+    ("add.out", [I([100], "int8"), I([100], "int8"), {"out": I([0])}], [[-56]], None),
+    ("bitwise_left_shift.out", [I([100], "int8"), I([2], "int8"), {"out": I([0])}], [[-112]], None),
+    ("exp.out", [H([1.0]), {"out": Tensor([0.0], "float32")}], [[2.71875]], None),
+    ("mul.Scalar_out", [H([3.0]), 3.0001, {"out": Tensor([0.0], "float32")}], [[9.0]], None),
+
+    # masks without dimensions: a new dimension of which they take all or nothing
+    ("index.Tensor", [F([1.0, 2.0]), [B(True)]], [[[1.0, 2.0]]], [[1.0, 1.0]]),
+    ("index.Tensor", [F([1.0, 2.0]), [B(False)]], [[]], [[0.0, 0.0]]),
+    ("index.Tensor", [F([[1.0, 2.0], [3.0, 4.0]]), [None, I(1, "uint8")]], [[[[1.0, 2.0]], [[3.0, 4.0]]]], [[[1.0, 1.0], [1.0, 1.0]]]),
+    ("index.Tensor", [I([[0, 1, 2], [3, 4, 5]]), [I([0, 1]), B(True), I([0, 1])]], [[0, 4]], None),
+    ("index.Tensor", [I([[0, 1, 2], [3, 4, 5]]), [B(True), None, I([1])]], [[[1, 4]]], None),
+    ("index.Tensor", [I([[0, 1, 2], [3, 4, 5]]), [B([True, False]), B(True)]], [[[0, 1, 2]]], None),
+    ("index.Tensor", [I(7), [B(True), B(True)]], [[7]], None),
+    ("index_put", [F([1.0, 2.0]), [B(True)], F([[5.0, 6.0]])], [[5.0, 6.0]], [[0.0, 0.0], [[1.0, 1.0]]]),
+    ("index_put", [F([1.0, 2.0]), [B(False)], F(5.0)], [[1.0, 2.0]], [[1.0, 1.0], 0.0]),
+    ("index_put_", [I([[0, 1], [2, 3]]), [I([0]), B(True)], I(9)], [[[9, 9], [2, 3]]], None),
+
+    # medians: the lower one, NaN
+    ("median", [F([3.0, 1.0, 2.0, 4.0])], [2.0], [[0.0, 0.0, 1.0, 0.0]]),
+    ("median", [F([2.0, 1.0, 2.0, 3.0, 2.0])], [2.0], [[1 / 3, 0.0, 1 / 3, 0.0, 1 / 3]]),
+    ("median", [F([2.0, nan, 2.0, 3.0, nan])], [nan], [[0.0, HALF, 0.0, 0.0, HALF]]),
+    ("nanmedian", [F([2.0, nan, 2.0, 3.0, nan])], [2.0], [[HALF, 0.0, HALF, 0.0, 0.0]]),
+    ("nanmedian", [F([nan, nan])], [nan], None),
+    ("median", [F([])], [nan], None),
+    ("median", [I([])], [-2**63], None),
+    ("median", [I([5, -1, 7], "int8")], [5], None),
+    ("median.dim", [F([[3.0, nan, 2.0, 4.0, nan], [3.0, 1.0, 2.0, 5.0, 4.0]]), 1], [[nan, 3.0], [1, 0]],
+     [[[0.0, 1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]]]),
+    ("nanmedian.dim", [F([[3.0, nan, 2.0, 4.0, nan], [3.0, 1.0, 2.0, 5.0, 4.0]]), 1, True], [[[3.0], [3.0]], [[0], [0]]],
+     [[[1.0, 0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]]]),
+    ("median.dim", [I([[2, 5], [1, 4], [3, 6]]), 0], [[2, 5], [0, 0]], None),
+    ("median.dim", [H([1.0, nan, 0.0]), 0], [nan, 1], None),
+    ("median.dim", [F(3.0), 0], [3.0, 0], [1.0]),
+
+    # values from 0-d tensors
+    ("fill_.Tensor", [I([1, 2]), F(2.7)], [[2, 2]], None),
+    ("index_fill_.int_Tensor", [I([1, 2]), 0, I([1]), F(2.7)], [[1, 2]], None),
+    ("masked_fill_.Tensor", [I([1, 2]), B([True, False]), F(2.7)], [[2, 2]], None),
+
+    # mixed dtypes
+    ("equal", [I([1, 2]), F([1.0, 2.0])], [True], None),
+    ("equal", [I([2**24 + 1]), Tensor([2.0**24], "float32")], [True], None),
+    ("equal", [I([1, 2]), F([1.0, 2.5])], [False], None),
+    ("searchsorted.Tensor", [I([1, 2, 3]), F([1.5, 2.5])], [[1, 2]], None),
+    ("searchsorted.Tensor", [Tensor([1.0, 2049.0], "float32"), H([2048.0])], [[1]], None),
+    ("bucketize.Tensor", [Tensor([0.1], "float32"), F([0.1, 0.2])], [[1]], None),
+    ("bucketize.Tensor", [Tensor(2.5, "float32"), I([1, 2, 3])], [2], None),
+
     # poles, and the limit at infinity (NaN in PyTorch)
     ("polygamma", [2, F([1.0, inf, nan, 0.0, -1.0])], [[-2.4041138063191885708, 0.0, nan, -inf, -inf]], None),
     ("polygamma", [20, F([-0.5])], [[-487772949462609.94]], None),
@@ -235,6 +322,11 @@ REFUSED = [
     ("linear", [F([[1.0, 2.0], [1.0, 2.0]]), F([3.0, 4.0]), F([1.0, 2.0])], "INVALID_ARGUMENT", "float64[2]"),
     ("linear", [F([[[1.0, 2.0]], [[1.0, 2.0]]]), F([3.0, 4.0]), F([1.0, 2.0])], "INVALID_ARGUMENT", "float64[2]"),
     ("conv_transpose1d", [F([[[1.0]]]), F([[[1.0]]]), None, [2], [0], [2], 1, [1]], "INVALID_ARGUMENT", "output_padding"),
+    ("fill_.Tensor", [F([1.0]), F([2.0])], "INVALID_ARGUMENT", "float64[1]"),
+    ("median", [B([True])], "NOT_SUPPORTED", "bool"),
+    ("nanmedian.dim", [F([[], []]), 1], "OUT_OF_RANGE", "dimension 1"),
+    ("index.Tensor", [I([1]), [I([0]), I([0]), B(True)]], "OUT_OF_RANGE", "[1]"),
+    ("index_put", [I([1]), [I([0]), I([0]), B(True)], I(1)], "OUT_OF_RANGE", "[1]"),
     ("norm.str", [F([1.0]), "nuc"], "INVALID_ARGUMENT", "float64[1]"),
     ("norm.str", [F([[nan]]), "nuc"], "INVALID_ARGUMENT", "NaN"),
     ("norm.str", [F([[1.0]]), "nuc", [0, -2]], "INVALID_ARGUMENT", "different"),
@@ -273,13 +365,26 @@ def call(op, arguments):
     return trt.call(op, *arguments[:len(arguments) - bool(named)], **named)
 
 
+def make_all(a, gradient=False):
+    """The arguments with their tensors made, also those in lists and by name."""
+    if isinstance(a, Tensor):
+        return a.make(gradient)
+    if isinstance(a, list):
+        return [make_all(x, gradient) for x in a]
+    return {k: make_all(v, gradient) for k, v in a.items()} if isinstance(a, dict) else a
+
+
 def check_row(op, arguments, results, gradients):
-    made = [a.make(gradients is not None) if isinstance(a, Tensor) else a for a in arguments]
+    made = make_all(arguments, gradients is not None)
     returned = call(op, made)
     returned = list(returned) if isinstance(returned, tuple) else [returned]
     if len(returned) != len(results):
         return f"{len(returned)} results"
     for t, e in zip(returned, results):
+        if not isinstance(t, trt.Tensor):
+            if t is not e:
+                return f"{t}, not {e}"
+            continue
         reason = differs(t, e)
         if reason:
             return reason
@@ -298,7 +403,7 @@ def check_row(op, arguments, results, gradients):
 
 
 def check_refused(op, arguments, code, text):
-    made = [a.make() if isinstance(a, Tensor) else a for a in arguments]
+    made = make_all(arguments)
     before = [trt.flat(m) if isinstance(m, trt.Tensor) else None for m in made]
     try:
         call(op, made)
@@ -383,6 +488,53 @@ def check_division(names, op, sizes, dtype, divisor, extra):
     return None
 
 
+# --- outputs on each other's memory, or on an input that would lose its shape ------------------------------------------------
+
+TWO_OUTPUTS = {
+    "sort.out": [], "sort.stable_out": [True], "topk.out": [1], "kthvalue.out": [1], "median.dim_out": [1], "nanmedian.dim_out": [1], "aminmax.out": [],
+    "max.dim_out": [1], "min.dim_out": [1], "var_mean.correction_out": [], "std_mean.correction_out": [], "cummax.out": [1], "cummin.out": [1],
+}
+
+
+def check_two_outputs(op, arguments):
+    """One tensor as both outputs, and two that overlap."""
+    outputs = [w.split(")")[1].split()[0].rstrip(",") for w in trt.schema(op).split(") ->")[0].split("(a!")[1:]]
+    row = trt.from_flat([9, 9, 9], [3], "int64")
+    first, last = trt.call("slice", row, 0, 0, 2, 1), trt.call("slice", row, 0, 1, 3, 1)
+    for pair in ((row, row), (first, last), (row, row.detach())):
+        x = trt.tensor([[3, 1, 2], [6, 5, 4]], dtype=trt.DTYPES["float64" if "correction" in op else "int64"])
+        named = {"stable": True} if op == "sort.stable_out" else {}
+        try:
+            trt.call(op, x, *([] if named else arguments), **named, **dict(zip(outputs, pair)))
+        except trt.Error as e:
+            if e.code != "INVALID_ARGUMENT" or "share memory" not in str(e) or op.split(".")[0] not in str(e):
+                return f"{e.code}: {e}"
+            if row.shape != (3,) or row.tolist() != [9, 9, 9]:
+                return "an output was changed"
+            continue
+        return "it succeeded"
+    return None
+
+
+def check_resized_input():
+    """An output that is an input as well keeps its shape; an alias of it may get memory of its own."""
+    w = trt.from_flat([2.0] * 6, [2, 3], "float64")
+    for op in ("mul.out", "add.out", "lt.out", "where.out"):
+        v = trt.tensor([1.0, 2.0, 3.0], dtype=trt.DTYPES["float64"])
+        condition = [trt.tensor([True, False, True], dtype=trt.DTYPES["bool"])] if op == "where.out" else []
+        try:
+            trt.call(op, *condition, v, w, out=v)
+            return f"{op} succeeded"
+        except trt.Error as e:
+            if e.code != "INVALID_ARGUMENT" or "[2, 3]" not in str(e) or v.tolist() != [1.0, 2.0, 3.0]:
+                return f"{op}: {e.code}: {e}"
+        alias = v.detach()
+        trt.call(op, *condition, v, w, out=alias)
+        if v.tolist() != [1.0, 2.0, 3.0] or alias.shape != (2, 3):
+            return f"{op} into an alias: {v.tolist()}, {alias.shape}"
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args()
@@ -390,6 +542,8 @@ def main():
     cases += [(f"{row[0]}{row[1]}, to be refused", check_refused, row) for row in REFUSED]
     operators = set(trt.operators())
     cases += [(name, check_division, [operators, *rest]) for name, *rest in division_cases()]
+    cases += [(f"{op}, outputs on each other's memory", check_two_outputs, [op, arguments]) for op, arguments in TWO_OUTPUTS.items()]
+    cases.append(("an output that is an input and would be resized", check_resized_input, []))
     passed = 0
     for name, check, row in cases:
         try:

@@ -193,6 +193,8 @@ def _backend_functions(op):
         else:
             outs = [a.name for a in vs.args[len(s.args):]]
             ret = outs[0] if len(outs) == 1 else "{" + ", ".join(outs) + "}"
+            if len(outs) > 1:
+                check += f'  check_outputs_apart({{{", ".join("&" + o for o in outs)}}}, "{op.name}");\n'
             if op.kind == "structured" and op.out == "kernel":
                 if len(outs) == 1:
                     body = (f'  OutWriter writer(meta::{op.ident}({names}), out, {{{_tensor_list(s)}}}, "{op.name}");\n'

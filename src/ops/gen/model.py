@@ -8,7 +8,7 @@ import yaml
 from . import expr
 from .schema import Argument, Schema, Type
 
-_KEYS = {"func", "doc", "pointwise", "structured", "native", "composite", "view", "scalar", "inplace", "out", "grad", "saves", "tags", "c_name", "nondiff", "grad_scalar"}
+_KEYS = {"func", "doc", "pointwise", "structured", "native", "composite", "view", "scalar", "inplace", "out", "grad", "tags", "c_name", "grad_scalar"}
 _CPP_KEYWORDS = {"float", "double", "bool", "int", "long", "short", "char", "and", "or", "not", "xor"}
 _KINDS = ("pointwise", "structured", "native", "composite", "view")
 
@@ -169,7 +169,7 @@ def _scalar_overload(op, e, name):
     overload = "ScalarSelf" if name == "self" else "Scalar"
     schema = Schema(op.schema.name, overload, tuple(args), op.schema.returns)
     twin = Op(op.group, schema, "pointwise", dict(op.spec, operand_scalars=[name]), doc=op.doc, expr=op.expr, exprs=op.exprs,
-              inplace=op.inplace if overload == "Scalar" else False)
+              inplace=op.inplace if overload == "Scalar" else False, out=op.out)
     twin.spec["shared_with"] = op.ident
     return [twin] + expr.derive_gradients(twin, e.get("grad_scalar", e.get("grad", "auto")))
 

@@ -173,6 +173,11 @@ Tensor to_copy(const Tensor& self, DType dtype, Device device) {
 
 namespace composite {
 
+Tensor& fill__Tensor(Tensor& self, const Tensor& value) {
+  TRT_CHECK(value.dim() == 0, "fill_: the value must be a 0-d tensor, got ", value);
+  return op::copy_(self, value);
+}
+
 Tensor to(const Tensor& self, DType dtype) {
   if (self.dtype() == dtype) return self;
   return op::to_copy(self, dtype, self.device());

@@ -1,6 +1,7 @@
 // Sorting, selection and searching.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "gen/indexing_native.h"
 #include "iter/promotion.h"
@@ -49,6 +50,43 @@ bool right_side(bool right, const std::optional<std::string_view>& side) {
   return *side == "right";
 }
 
+TensorSpec median_spec(const Tensor& self, const char* op) {
+  TRT_CHECK_CODE(self.dtype() != DType::Bool, Code::kNotSupported, op, ": not supported for dtype bool (argument ", self, ")");
+  return {{}, self.dtype(), self.device()};
+}
+
+std::array<TensorSpec, 2> median_specs(const Tensor& self, int64_t dim, bool keepdim, const char* op) {
+  const DType dtype = median_spec(self, op).dtype;
+  const int64_t d = wrap_dim(dim, self.dim(), op);
+  const DimVector sizes = reduced_sizes(self.sizes(), uint64_t{1} << d, keepdim);
+  TRT_CHECK_CODE(extent(self, d) > 0, Code::kOutOfRange, op, ": dimension ", dim, " of ", self, " has no elements");
+  return {TensorSpec(sizes, dtype, self.device()), TensorSpec(sizes, DType::Int64, self.device())};
+}
+
+void median_along(const Tensor& self, int64_t dim, bool skip_nan, Tensor& values, Tensor& indices, const char* op) {
+  const int64_t d = wrap_dim(dim, self.dim(), op), n = extent(self, d);
+  if (values.numel() == 0) return;
+  const Tensor x = contiguous_tensor(dim_last(self, d));
+  dispatch_dtype(self.dtype(), op, [&]<typename T>() {
+    cpu::median_rows(x.data_ptr<T>(), values.data_ptr<T>(), indices.data_ptr<int64_t>(), self.numel() / n, n, skip_nan);
+  });
+}
+
+// Of all elements. Without any it is NaN, and among integers, which have none, the smallest, as in PyTorch.
+void median_of(const Tensor& self, bool skip_nan, Tensor& out, const char* op) {
+  const Tensor x = contiguous_tensor(self);
+  dispatch_dtype(self.dtype(), op, [&]<typename T>() {
+    T* result = out.data_ptr<T>();
+    if (x.numel() > 0) {
+      cpu::median_rows(x.data_ptr<T>(), result, static_cast<int64_t*>(nullptr), 1, x.numel(), skip_nan);
+    } else if (is_floating(self.dtype())) {
+      *result = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+    } else {
+      *result = std::numeric_limits<T>::lowest();
+    }
+  });
+}
+
 }  // namespace
 
 namespace meta {
@@ -75,13 +113,18 @@ std::array<TensorSpec, 2> kthvalue(const Tensor& self, int64_t k, int64_t dim, b
   return {TensorSpec(sizes, self.dtype(), self.device()), TensorSpec(sizes, DType::Int64, self.device())};
 }
 
+std::array<TensorSpec, 2> median_dim(const Tensor& self, int64_t dim, bool keepdim) { return median_specs(self, dim, keepdim, "median"); }
+std::array<TensorSpec, 2> nanmedian_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return median_specs(self, dim, keepdim, "nanmedian");
+}
+TensorSpec median(const Tensor& self) { return median_spec(self, "median"); }
+TensorSpec nanmedian(const Tensor& self) { return median_spec(self, "nanmedian"); }
+
 TensorSpec searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right,
                                std::optional<std::string_view> side, const Tensor& sorter) {
   right_side(right, side);
   TRT_CHECK(sorted_sequence.dim() > 0, "searchsorted: the sorted sequence needs at least one dimension, got ",
             sorted_sequence);
-  TRT_CHECK(sorted_sequence.dtype() == self.dtype(),
-            "searchsorted: the sequence and the values must have the same dtype, got ", sorted_sequence, " and ", self);
   if (sorted_sequence.dim() > 1) {
     bool fits = self.dim() == sorted_sequence.dim();
     for (int64_t d = 0; fits && d + 1 < self.dim(); ++d) fits = self.sizes()[at(d)] == sorted_sequence.sizes()[at(d)];
@@ -133,19 +176,32 @@ void kthvalue(const Tensor& self, int64_t k, int64_t dim, bool, Tensor& values, 
   });
 }
 
+void median_dim(const Tensor& self, int64_t dim, bool, Tensor& values, Tensor& indices) {
+  median_along(self, dim, false, values, indices, "median");
+}
+void nanmedian_dim(const Tensor& self, int64_t dim, bool, Tensor& values, Tensor& indices) {
+  median_along(self, dim, true, values, indices, "nanmedian");
+}
+void median(const Tensor& self, Tensor& out) { median_of(self, false, out, "median"); }
+void nanmedian(const Tensor& self, Tensor& out) { median_of(self, true, out, "nanmedian"); }
+
 void searchsorted_Tensor(const Tensor& sorted_sequence, const Tensor& self, bool, bool right,
                          std::optional<std::string_view> side, const Tensor& sorter, Tensor& out) {
   if (out.numel() == 0) return;
   const bool upper = right_side(right, side);
   const int64_t n = sorted_sequence.size(-1);
-  const Tensor s = contiguous_tensor(sorted_sequence), x = contiguous_tensor(self);
+  PromotionState promotion;
+  promotion.add(sorted_sequence);
+  promotion.add(self);
+  const DType type = promotion.result();
+  const Tensor s = contiguous_tensor(sorted_sequence, type), x = contiguous_tensor(self, type);
   const Tensor order = sorter.defined() ? checked_index(sorter, n, false, "searchsorted") : Tensor();
   const int64_t* o = order.defined() ? order.data_ptr<int64_t>() : nullptr;
   // With a single row all values are looked up in it.
   const int64_t per_row = sorted_sequence.dim() == 1 ? self.numel() : self.size(-1);
   Tensor wide = out.dtype() == DType::Int64 ? out : empty_tensor(out.sizes(), DType::Int64);
   int64_t* result = wide.data_ptr<int64_t>();
-  dispatch_dtype(self.dtype(), "searchsorted", [&]<typename T>() {
+  dispatch_dtype(type, "searchsorted", [&]<typename T>() {
     using C = opmath_t<T>;
     const T *sp = s.data_ptr<T>(), *xp = x.data_ptr<T>();
     parallel_for(0, self.numel(), 2048, [&](int64_t b, int64_t e) {

@@ -4,6 +4,7 @@
 #include "core/modes.h"
 #include "gen/reduction_native.h"
 #include "iter/copy.h"
+#include "iter/promotion.h"
 #include "kernels/cpu/reduce.h"
 #include "ops/native/reduction_util.h"
 
@@ -250,12 +251,12 @@ void all_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool, Tensor& 
 }
 
 bool equal(const Tensor& self, const Tensor& other) {
-  TRT_CHECK(self.dtype() == other.dtype(), "equal: tensors of one dtype are needed, got ", self, " and ", other);
   if (self.sizes() != other.sizes()) return false;
-  const Tensor a = contiguous_tensor(self), b = contiguous_tensor(other);
+  const DType type = promote_types(self.dtype(), other.dtype());
+  const Tensor a = contiguous_tensor(self, type), b = contiguous_tensor(other, type);
   const int64_t n = a.numel();
   // Blocks, so that a difference at the beginning ends the search early.
-  return dispatch_dtype(self.dtype(), "equal", [&]<typename T>() {
+  return dispatch_dtype(type, "equal", [&]<typename T>() {
     using C = opmath_t<T>;
     const T *p = a.data_ptr<T>(), *q = b.data_ptr<T>();
     for (int64_t from = 0; from < n; from += 4096) {
