@@ -135,6 +135,9 @@ func (b *boxed) add(v any) error {
 			return err
 		}
 		kind, bits := capi.Unpack(s)
+		if kind == 3 {
+			return invalid("CallOperator", "complex numbers cannot be passed by an operator's name")
+		}
 		b.put([]int{2, 3, 4}[kind], bits, 0)
 	}
 	return nil

@@ -36,6 +36,9 @@ const (
 	Float64  DType = 8
 	Bool     DType = 12
 	BFloat16 DType = 16
+
+	Complex64  DType = 10
+	Complex128 DType = 11
 )
 
 // c is the library's number, of which ours is the next.
@@ -91,6 +94,10 @@ func number(op string, v Scalar) (capi.Scalar, error) {
 		return capi.Bool(v), nil
 	case float32:
 		return capi.Double(float64(v)), nil
+	case complex128:
+		return capi.Complex(v), nil
+	case complex64:
+		return capi.Complex(complex128(v)), nil
 	case int64:
 		return capi.Int(v), nil
 	case int32:
@@ -239,6 +246,10 @@ func dtypeOf[T Element]() DType {
 		return Float32
 	case float64:
 		return Float64
+	case complex64:
+		return Complex64
+	case complex128:
+		return Complex128
 	case bool:
 		return Bool
 	}
@@ -426,7 +437,7 @@ func (t *Tensor) ItemInt() (int, error) {
 	return v, err
 }
 
-// ItemScalar is the only element as a bool, int64 or float64.
+// ItemScalar is the only element as a bool, int64, float64 or complex128.
 func (t *Tensor) ItemScalar() (Scalar, error) {
 	var s capi.Scalar
 	if err := t.with("ItemScalar", func(h uintptr) error { return statusError(capi.Trt_tensor_item(h, unsafe.Pointer(&s))) }); err != nil {
@@ -437,6 +448,8 @@ func (t *Tensor) ItemScalar() (Scalar, error) {
 		return bits != 0, nil
 	case 1:
 		return int64(bits), nil
+	case 3:
+		return capi.UnpackComplex(s), nil
 	default:
 		return math.Float64frombits(bits), nil
 	}

@@ -105,7 +105,7 @@ TRT_API void trt_string_release(char* string);
  */
 TRT_API void trt_shutdown(void);
 
-/** Element types; the numbers are pinned (PyTorch's ScalarType). 8 to 10 are reserved for complex types. */
+/** Element types; the numbers are pinned (PyTorch's ScalarType). An element of a complex dtype is its real part and then its imaginary part. */
 typedef enum trt_dtype {
   TRT_DTYPE_NONE = -1, /**< "not given", where a dtype is optional */
   TRT_UINT8 = 0,
@@ -116,6 +116,8 @@ typedef enum trt_dtype {
   TRT_FLOAT16 = 5,
   TRT_FLOAT32 = 6,
   TRT_FLOAT64 = 7,
+  TRT_COMPLEX64 = 9,   /**< two float32 */
+  TRT_COMPLEX128 = 10, /**< two float64 */
   TRT_BOOL = 11,
   TRT_BFLOAT16 = 15
 } trt_dtype;
@@ -141,8 +143,8 @@ typedef struct trt_device {
   int32_t index;
 } trt_device;
 
-/** Kinds of a trt_scalar; the numbers are pinned. 3 is reserved for complex numbers. */
-typedef enum trt_scalar_kind { TRT_SCALAR_BOOL = 0, TRT_SCALAR_INT = 1, TRT_SCALAR_DOUBLE = 2 } trt_scalar_kind;
+/** Kinds of a trt_scalar; the numbers are pinned. */
+typedef enum trt_scalar_kind { TRT_SCALAR_BOOL = 0, TRT_SCALAR_INT = 1, TRT_SCALAR_DOUBLE = 2, TRT_SCALAR_COMPLEX = 3 } trt_scalar_kind;
 
 /** A number by value. Its kind matters in type promotion, as a Python number's does. */
 typedef struct trt_scalar {
@@ -151,6 +153,7 @@ typedef struct trt_scalar {
   union {
     int64_t i; /**< for TRT_SCALAR_BOOL (0 or 1) and TRT_SCALAR_INT */
     double d;  /**< for TRT_SCALAR_DOUBLE */
+    double c[2]; /**< for TRT_SCALAR_COMPLEX: real and imaginary part */
   } value;
 } trt_scalar;
 
@@ -160,6 +163,8 @@ TRT_API trt_scalar trt_scalar_double(double value);
 TRT_API trt_scalar trt_scalar_int(int64_t value);
 /** A bool. @since 0.1 */
 TRT_API trt_scalar trt_scalar_bool(bool value);
+/** A complex number. @since 0.1 */
+TRT_API trt_scalar trt_scalar_complex(double real, double imag);
 
 /**
  * Threads that one operator may use, the calling one included. At first the processors that the process may run on, or

@@ -4,6 +4,7 @@
 #define TENSORRT_BASE_HPP
 
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -92,14 +93,17 @@ enum class DType {
   Float16 = TRT_FLOAT16,
   Float32 = TRT_FLOAT32,
   Float64 = TRT_FLOAT64,
+  Complex64 = TRT_COMPLEX64,
+  Complex128 = TRT_COMPLEX128,
   Bool = TRT_BOOL,
   BFloat16 = TRT_BFLOAT16
 };
 inline constexpr DType kUInt8 = DType::UInt8, kInt8 = DType::Int8, kInt16 = DType::Int16, kInt32 = DType::Int32,
                        kInt64 = DType::Int64, kFloat16 = DType::Float16, kFloat32 = DType::Float32,
-                       kFloat64 = DType::Float64, kBool = DType::Bool, kBFloat16 = DType::BFloat16;
+                       kFloat64 = DType::Float64, kBool = DType::Bool, kBFloat16 = DType::BFloat16,
+                       kComplex64 = DType::Complex64, kComplex128 = DType::Complex128;
 inline constexpr DType kByte = kUInt8, kChar = kInt8, kShort = kInt16, kInt = kInt32, kLong = kInt64, kHalf = kFloat16,
-                       kFloat = kFloat32, kDouble = kFloat64;
+                       kFloat = kFloat32, kDouble = kFloat64, kComplexFloat = kComplex64, kComplexDouble = kComplex128;
 
 /** Bytes of an element. */
 inline std::size_t size_of(DType dtype) { return trt_dtype_size(static_cast<trt_dtype>(dtype)); }
@@ -256,7 +260,7 @@ class Device {
 };
 inline constexpr Device kCPU{TRT_CPU}, kMeta{TRT_META};
 
-/** A number whose kind (bool, integer, floating) takes part in type promotion. Becomes a double where one is needed;
+/** A number whose kind (bool, integer, floating, complex) takes part in type promotion. Becomes a double where one is needed;
  * to<T>() is exact. */
 class Scalar {
  public:
@@ -269,15 +273,26 @@ class Scalar {
   }
   template <typename T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
   Scalar(T v) : scalar_(trt_scalar_double(static_cast<double>(v))) {}
+  template <typename T>
+  Scalar(std::complex<T> v) : scalar_(trt_scalar_complex(static_cast<double>(v.real()), static_cast<double>(v.imag()))) {}
   explicit Scalar(trt_scalar s) : scalar_(s) {}
   trt_scalar c() const { return scalar_; }
   bool is_bool() const { return scalar_.kind == TRT_SCALAR_BOOL; }
   bool is_integral() const { return scalar_.kind == TRT_SCALAR_INT; }
   bool is_floating_point() const { return scalar_.kind == TRT_SCALAR_DOUBLE; }
-  /** The value as T: fractions are cut off for integers; an integer that T cannot hold is TRT_OUT_OF_RANGE. */
+  bool is_complex() const { return scalar_.kind == TRT_SCALAR_COMPLEX; }
+  std::complex<double> to_complex() const {
+    return is_complex() ? std::complex<double>(scalar_.value.c[0], scalar_.value.c[1]) : std::complex<double>(to<double>());
+  }
+  /** The value as T: fractions are cut off for integers; an integer that T cannot hold, and an imaginary part, is
+   * TRT_OUT_OF_RANGE. */
   template <typename T>
   T to() const {
-    static_assert(std::is_arithmetic_v<T>, "a Scalar is a number");
+    static_assert(std::is_arithmetic_v<T>, "a Scalar is a number; to_complex() gives a complex one");
+    if (is_complex()) {
+      if (scalar_.value.c[1] != 0) out_of_range("with imaginary part " + std::to_string(scalar_.value.c[1]));
+      return Scalar(scalar_.value.c[0]).to<T>();
+    }
     if constexpr (std::is_same_v<T, bool>) {
       return is_floating_point() ? scalar_.value.d != 0 : scalar_.value.i != 0;
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -304,11 +319,12 @@ class Scalar {
 
  private:
   [[noreturn]] static void out_of_range(const std::string& value) {
-    throw Error(TRT_OUT_OF_RANGE, "the number " + value + " does not fit into the integer type");
+    throw Error(TRT_OUT_OF_RANGE, "the number " + value + " does not fit into the type");
   }
   trt_scalar scalar_;
 };
 inline std::ostream& operator<<(std::ostream& out, const Scalar& s) {
+  if (s.is_complex()) return out << s.to_complex();
   return s.is_floating_point() ? out << s.to<double>()
          : s.is_bool()         ? out << (s.to<bool>() ? "true" : "false")
                                : out << s.to<std::int64_t>();

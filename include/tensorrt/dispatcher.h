@@ -28,7 +28,8 @@ typedef enum trt_value_kind {
   TRT_VALUE_GENERATOR = 8,
   TRT_VALUE_TENSOR_LIST = 9, /**< count handles; NULL elements where the schema says Tensor?[] */
   TRT_VALUE_INT_LIST = 10,
-  TRT_VALUE_DOUBLE_LIST = 11
+  TRT_VALUE_DOUBLE_LIST = 11,
+  TRT_VALUE_COMPLEX = 12
 } trt_value_kind;
 
 /**
@@ -42,6 +43,7 @@ typedef struct trt_value {
   union {
     int64_t i;    /**< BOOL, INT, DTYPE */
     double d;
+    double c[2];  /**< COMPLEX: real and imaginary part */
     trt_device device;
     trt_tensor* tensor;
     trt_generator* generator;

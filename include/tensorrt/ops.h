@@ -273,12 +273,20 @@ TRT_API trt_status* trt_logspace(trt_scalar start, trt_scalar end, int64_t steps
     const trt_device* device, trt_tensor** out);
 
 /**
- * The real part; of a real tensor the tensor itself.
+ * The real part, a view; of a real tensor the tensor itself.
  * Schema: `real(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_real(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The imaginary part of a complex tensor, a view.
+ * Schema: `imag(Tensor(a) self) -> Tensor(a)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_imag(const trt_tensor* self, trt_tensor** out);
 
 /**
  * Whether the imaginary part is zero; true throughout for a real tensor.
@@ -289,12 +297,28 @@ TRT_API trt_status* trt_real(const trt_tensor* self, trt_tensor** out);
 TRT_API trt_status* trt_isreal(const trt_tensor* self, trt_tensor** out);
 
 /**
- * The complex conjugate; of a real tensor the tensor itself.
+ * The complex conjugate, in new memory; of a real tensor the tensor itself.
  * Schema: `conj(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_conj(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The complex tensor with these parts (float32 or float64, of one dtype; they broadcast).
+ * Schema: `complex(Tensor real, Tensor imag) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_complex(const trt_tensor* real, const trt_tensor* imag, trt_tensor** out);
+
+/**
+ * The complex tensor with these absolute values and angles (float32 or float64, of one dtype; they broadcast).
+ * Schema: `polar(Tensor abs, Tensor angle) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_polar(const trt_tensor* abs, const trt_tensor* angle, trt_tensor** out);
 
 /**
  * The tensor itself; conjugation is never postponed.
@@ -684,20 +708,6 @@ TRT_API trt_status* trt_negative_out(const trt_tensor* self, trt_tensor* out);
  * @since 0.1
  */
 TRT_API trt_status* trt_absolute(const trt_tensor* self, trt_tensor** out);
-
-/**
- * The same as sign.
- * Schema: `sgn(Tensor self) -> Tensor`
- * Gradient: through the operators that it is made of.
- * @since 0.1
- */
-TRT_API trt_status* trt_sgn(const trt_tensor* self, trt_tensor** out);
-
-/**
- * Out form of trt_sgn: writes the result into the given tensor, which is resized if its shape differs.
- * @since 0.1
- */
-TRT_API trt_status* trt_sgn_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The same as trunc.
@@ -2294,7 +2304,7 @@ TRT_API trt_status* trt_dot(const trt_tensor* self, const trt_tensor* tensor, tr
 TRT_API trt_status* trt_dot_out(const trt_tensor* self, const trt_tensor* tensor, trt_tensor* out);
 
 /**
- * As dot; complex vectors would conjugate `self`.
+ * The inner product of two vectors of the same size; the elements of a complex `self` are conjugated.
  * Schema: `vdot(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
  * @since 0.1
@@ -3779,6 +3789,60 @@ TRT_API trt_status* trt_abs_(trt_tensor* self);
  * @since 0.1
  */
 TRT_API trt_status* trt_abs_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * -1, 0 or 1; of a complex number the number divided by its absolute value, 0 at 0.
+ * Schema: `sgn(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_sgn(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * In-place form of trt_sgn: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_sgn_(trt_tensor* self);
+
+/**
+ * Out form of trt_sgn: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_sgn_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The complex conjugate in new memory; of a real tensor a copy.
+ * Schema: `conj_physical(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_conj_physical(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * In-place form of trt_conj_physical: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_conj_physical_(trt_tensor* self);
+
+/**
+ * Out form of trt_conj_physical: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_conj_physical_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The angle of a complex number in (-pi, pi]; of a real one 0, or pi where it is negative, NaN where it is NaN.
+ * Schema: `angle(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_angle(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_angle: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_angle_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * -1, 0 or 1.
@@ -6882,6 +6946,23 @@ TRT_API trt_status* trt_as_strided(const trt_tensor* self, const int64_t* size, 
  * @since 0.1
  */
 TRT_API trt_status* trt_view(const trt_tensor* self, const int64_t* size, size_t size_count, trt_tensor** out);
+
+/**
+ * A view of a complex tensor as real numbers, with a last dimension of size 2 for the real and the imaginary part.
+ * Schema: `view_as_real(Tensor(a) self) -> Tensor(a)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_view_as_real(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * A view of a float32 or float64 tensor whose last dimension, of size 2 and stride 1, holds the real and the
+ * imaginary part; the other strides and the offset must be even.
+ * Schema: `view_as_complex(Tensor(a) self) -> Tensor(a)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_view_as_complex(const trt_tensor* self, trt_tensor** out);
 
 /**
  * A view with two dimensions exchanged.

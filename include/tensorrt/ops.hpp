@@ -173,6 +173,11 @@ inline Tensor real(const Tensor& self) {
   check(trt_real(self.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline Tensor imag(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_imag(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
 inline Tensor isreal(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_isreal(self.get(), &out_c));
@@ -181,6 +186,16 @@ inline Tensor isreal(const Tensor& self) {
 inline Tensor conj(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_conj(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor complex(const Tensor& real, const Tensor& imag) {
+  trt_tensor* out_c{};
+  check(trt_complex(real.get(), imag.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor polar(const Tensor& abs, const Tensor& angle) {
+  trt_tensor* out_c{};
+  check(trt_polar(abs.get(), angle.get(), &out_c));
   return Tensor::adopt(out_c);
 }
 inline Tensor resolve_conj(const Tensor& self) {
@@ -420,15 +435,6 @@ inline Tensor absolute(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_absolute(self.get(), &out_c));
   return Tensor::adopt(out_c);
-}
-inline Tensor sgn(const Tensor& self) {
-  trt_tensor* out_c{};
-  check(trt_sgn(self.get(), &out_c));
-  return Tensor::adopt(out_c);
-}
-inline const Tensor& sgn_out(const Tensor& out, const Tensor& self) {
-  check(trt_sgn_out(self.get(), out.get()));
-  return out;
 }
 inline Tensor fix(const Tensor& self) {
   trt_tensor* out_c{};
@@ -2294,6 +2300,41 @@ inline const Tensor& abs_(const Tensor& self) {
 }
 inline const Tensor& abs_out(const Tensor& out, const Tensor& self) {
   check(trt_abs_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor sgn(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_sgn(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& sgn_(const Tensor& self) {
+  check(trt_sgn_(self.get()));
+  return self;
+}
+inline const Tensor& sgn_out(const Tensor& out, const Tensor& self) {
+  check(trt_sgn_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor conj_physical(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_conj_physical(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& conj_physical_(const Tensor& self) {
+  check(trt_conj_physical_(self.get()));
+  return self;
+}
+inline const Tensor& conj_physical_out(const Tensor& out, const Tensor& self) {
+  check(trt_conj_physical_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor angle(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_angle(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& angle_out(const Tensor& out, const Tensor& self) {
+  check(trt_angle_out(self.get(), out.get()));
   return out;
 }
 inline Tensor sign(const Tensor& self) {
@@ -4298,6 +4339,16 @@ inline Tensor view(const Tensor& self, IntArrayRef size) {
   check(trt_view(self.get(), size.data(), size.size(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline Tensor view_as_real(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_view_as_real(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor view_as_complex(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_view_as_complex(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
 inline Tensor transpose(const Tensor& self, std::int64_t dim0, std::int64_t dim1) {
   trt_tensor* out_c{};
   check(trt_transpose(self.get(), dim0, dim1, &out_c));
@@ -4411,6 +4462,7 @@ inline Tensor Tensor::ravel() const { return trt::ravel(*this); }
 inline Tensor Tensor::type_as(const Tensor& other) const { return trt::type_as(*this, other); }
 inline Tensor Tensor::narrow_copy(std::int64_t dim, std::int64_t start, std::int64_t length) const { return trt::narrow_copy(*this, dim, start, length); }
 inline Tensor Tensor::real() const { return trt::real(*this); }
+inline Tensor Tensor::imag() const { return trt::imag(*this); }
 inline Tensor Tensor::isreal() const { return trt::isreal(*this); }
 inline Tensor Tensor::conj() const { return trt::conj(*this); }
 inline Tensor Tensor::resolve_conj() const { return trt::resolve_conj(*this); }
@@ -4447,7 +4499,6 @@ inline Tensor Tensor::subtract(const Tensor& other, Scalar alpha) const { return
 inline Tensor Tensor::positive() const { return trt::positive(*this); }
 inline Tensor Tensor::negative() const { return trt::negative(*this); }
 inline Tensor Tensor::absolute() const { return trt::absolute(*this); }
-inline Tensor Tensor::sgn() const { return trt::sgn(*this); }
 inline Tensor Tensor::fix() const { return trt::fix(*this); }
 inline Tensor Tensor::arccos() const { return trt::arccos(*this); }
 inline Tensor Tensor::arcsin() const { return trt::arcsin(*this); }
@@ -4652,6 +4703,11 @@ inline Tensor Tensor::neg() const { return trt::neg(*this); }
 inline const Tensor& Tensor::neg_() const { return trt::neg_(*this); }
 inline Tensor Tensor::abs() const { return trt::abs(*this); }
 inline const Tensor& Tensor::abs_() const { return trt::abs_(*this); }
+inline Tensor Tensor::sgn() const { return trt::sgn(*this); }
+inline const Tensor& Tensor::sgn_() const { return trt::sgn_(*this); }
+inline Tensor Tensor::conj_physical() const { return trt::conj_physical(*this); }
+inline const Tensor& Tensor::conj_physical_() const { return trt::conj_physical_(*this); }
+inline Tensor Tensor::angle() const { return trt::angle(*this); }
 inline Tensor Tensor::sign() const { return trt::sign(*this); }
 inline const Tensor& Tensor::sign_() const { return trt::sign_(*this); }
 inline Tensor Tensor::square() const { return trt::square(*this); }
@@ -4921,6 +4977,8 @@ inline std::tuple<Tensor, Tensor> Tensor::cummax(std::int64_t dim) const { retur
 inline std::tuple<Tensor, Tensor> Tensor::cummin(std::int64_t dim) const { return trt::cummin(*this, dim); }
 inline Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, std::optional<std::int64_t> storage_offset) const { return trt::as_strided(*this, size, stride, storage_offset); }
 inline Tensor Tensor::view(IntArrayRef size) const { return trt::view(*this, size); }
+inline Tensor Tensor::view_as_real() const { return trt::view_as_real(*this); }
+inline Tensor Tensor::view_as_complex() const { return trt::view_as_complex(*this); }
 inline Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const { return trt::transpose(*this, dim0, dim1); }
 inline Tensor Tensor::permute(IntArrayRef dims) const { return trt::permute(*this, dims); }
 inline Tensor Tensor::expand(IntArrayRef size) const { return trt::expand(*this, size); }

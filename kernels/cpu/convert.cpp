@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "kernels/cpu/convert_complex.h"
 #include "kernels/cpu/hwy_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -410,6 +411,7 @@ void scatter(const uint8_t* src, uint8_t* dst, int64_t stride, int64_t n) {
 }  // namespace
 
 ConvertFn load_converter(DType from, DType compute) {
+  if (is_complex(from) || is_complex(compute)) return complex_converter(from, compute);
   const int c = compute_index(compute);
   TRT_INTERNAL(c >= 0 && static_cast<int>(from) < kNumDTypes, from, " to ", compute);
   const ConvertFn f = table().load[static_cast<int>(from)][c];
@@ -418,6 +420,7 @@ ConvertFn load_converter(DType from, DType compute) {
 }
 
 ConvertFn store_converter(DType compute, DType to) {
+  if (is_complex(compute) || is_complex(to)) return complex_converter(compute, to);
   const int c = compute_index(compute);
   TRT_INTERNAL(c >= 0 && static_cast<int>(to) < kNumDTypes, compute, " to ", to);
   const ConvertFn f = table().store[c][static_cast<int>(to)];
@@ -431,6 +434,7 @@ void convert(const void* src, DType from, void* dst, DType to, int64_t n) {
     std::memmove(dst, src, static_cast<size_t>(n) * element_size(from));
     return;
   }
+  if (is_complex(from) || is_complex(to)) return complex_converter(from, to)(src, dst, n);
   if (compute_index(from) >= 0) return store_converter(from, to)(src, dst, n);
   if (compute_index(to) >= 0) return load_converter(from, to)(src, dst, n);
   // Two small types: int64 holds every integer; float holds the 16-bit types, and is what they are rounded from.

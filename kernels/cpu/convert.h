@@ -3,7 +3,7 @@
 // otherwise, source and destination must not overlap, and need only the alignment of their element type.
 //
 // Note [Conversion rules]
-// Kernels compute in float, double or int64_t. Conversions give what PyTorch gives on x86:
+// Kernels compute in float, double, int64_t or a complex type (convert_complex.h). Conversions give what PyTorch gives on x86:
 //   to Bool             x != 0 (true for NaN)
 //   float to integer    truncation; what does not fit is the smallest int32 (for Int32), the smallest int64 (for
 //   Int64), and
@@ -22,7 +22,7 @@ namespace trt::cpu {
 // Converts n contiguous elements. dst may be src when the element sizes are equal.
 using ConvertFn = void (*)(const void* src, void* dst, int64_t n);
 
-// From any dtype to a compute type (Float32, Float64 or Int64), and back. Same-type entries copy. Chosen once per call
+// From any dtype to a compute type (Float32, Float64, Int64, Complex64 or Complex128), and back. Same-type entries copy. Chosen once per call
 // of a kernel; the pointers are valid forever.
 ConvertFn load_converter(DType from, DType compute);
 ConvertFn store_converter(DType compute, DType to);

@@ -113,6 +113,7 @@ class GraphTask {
       TRT_CHECK_CODE(e.node, Code::kFailedPrecondition, "output ", i, " (", out, ") does not require gradients and has no grad_fn");
       Tensor g = i < grads.size() ? grads[i] : Tensor();
       if (!g.defined()) {
+        TRT_CHECK(!is_complex(out.dtype()), "a gradient can be made up for real outputs only, output ", i, " is ", out, "; give one");
         TRT_CHECK(out.numel() == 1, "a gradient can be made up for a single element only, output ", i, " is ", out, "; give one");
         g = op::ones_like(out);
       } else {
@@ -286,7 +287,7 @@ class GraphTask {
       std::vector<Tensor> dropped;  // on memory of the host's, whose deleter must not run under the lock
       std::unique_lock lock(node->mutex(), std::defer_lock);
       if (!node->locks_itself()) lock.lock();
-      node->apply(grads, out);
+      node->apply_conjugating(grads, out);
       if (!retain_graph_) {
         node->visit_saved([&](const Tensor& t) {
           if (t.impl()->storage()->is_host_memory()) dropped.push_back(t);

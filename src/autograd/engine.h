@@ -6,6 +6,12 @@
 // gradients add up in one fixed order and results do not depend on threads. Parallelism comes from inside the operators.
 // Many host threads may run graph tasks at once, also over shared leaves (accumulation is locked per leaf) and retained graphs.
 // A hook or custom function may start a backward pass of its own inside one (reentrant): it is a nested call.
+//
+// Note [Complex gradients]
+// The gradient of a real loss L with respect to z = x + iy is dL/dx + i dL/dy (PyTorch's convention, the conjugate of Wirtinger's dL/dz times two). For
+// a holomorphic function with Jacobian J it is J^H g = conj(J^T conj(g)). The formulas of operators are written for real numbers and compute
+// J^T g, so Node::apply_conjugating conjugates complex gradients before and after them, and no formula needs to mention conj. Functions that are
+// not holomorphic (abs, angle, conj, ...) have the tag complex_direct: their formula gets the gradient as it is.
 #pragma once
 
 #include "autograd/meta.h"

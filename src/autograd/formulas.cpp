@@ -81,6 +81,25 @@ Tensor as_strided_backward(const Tensor& grad, IntArrayRef input_sizes, IntArray
   return op::reshape(op::index_select(line, 0, own), input_sizes);
 }
 
+Tensor abs_backward(const Tensor& grad, const Tensor& self) { return op::mul(grad, op::sgn(self)); }
+
+// The part of grad across the direction of self, divided by |self| (Hjorungnes, Gesbert, "Complex-Valued Matrix Differentiation", IEEE Trans. Signal
+// Processing 2007, by the chain rule from z / |z|).
+Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
+  if (!is_complex(self.dtype())) return op::zeros_like(grad);
+  const Tensor magnitude = op::abs(self), zero = op::eq(magnitude, Scalar(0));
+  const Tensor along = op::mul(result, op::real(op::mul(grad, op::conj_physical(result))));
+  return op::where(zero, Scalar(0), op::div(op::sub(grad, along), op::where(zero, Scalar(1), magnitude)));
+}
+
+Tensor angle_backward(const Tensor& grad, const Tensor& self) {
+  if (!is_complex(self.dtype())) return op::zeros_like(grad);
+  // d angle / dx = -y / |z|^2, d angle / dy = x / |z|^2: together i z / |z|^2.
+  const Tensor square = op::square(op::abs(self)), zero = op::eq(square, Scalar(0));
+  const Tensor turned = op::mul(self, Scalar(std::complex<double>(0, 1)));
+  return op::where(zero, Scalar(0), op::mul(turned, op::div(grad, op::where(zero, Scalar(1), square))));
+}
+
 Tensor no_derivative(const Tensor&, std::string_view op) { throw_error(Code::kNotSupported, str_cat(op, ": there is no derivative of it")); }
 
 }  // namespace trt::formulas

@@ -22,6 +22,10 @@ Tensor diagonal_backward(const Tensor& grad, IntArrayRef input_sizes, int64_t of
 Tensor unfold_backward(const Tensor& grad, IntArrayRef input_sizes, int64_t dim, int64_t size, int64_t step);
 DimVector inverse_permutation(IntArrayRef dims);
 // For operators whose derivative exists but is not there (`grad: missing`): throws kNotSupported.
+// Functions that are not holomorphic; `self` may be real or complex.
+Tensor abs_backward(const Tensor& grad, const Tensor& self);
+Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
+Tensor angle_backward(const Tensor& grad, const Tensor& self);
 Tensor no_derivative(const Tensor& grad, std::string_view op);
 
 }  // namespace trt::formulas

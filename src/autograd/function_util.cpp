@@ -30,7 +30,7 @@ bool precise(TensorList list) {
 
 void set_history(Tensor& t, const NodePtr& node, bool differentiable) {
   const uint32_t number = node->add_output(t);
-  if (!t.defined() || !differentiable || !is_floating(t.dtype())) return;
+  if (!t.defined() || !differentiable || !is_differentiable(t.dtype())) return;
   AutogradMeta& m = ensure_meta(t);
   m.grad_fn = node;
   m.output_nr = number;
@@ -42,7 +42,7 @@ void set_history(std::vector<Tensor>& list, const NodePtr& node) {
 }
 
 void mark_view(const Tensor& self, Tensor& result) {
-  if (!is_floating(self.dtype()) || result.is_same(self) || !result.shares_storage(self)) return;
+  if (!is_differentiable(self.dtype()) || result.is_same(self) || !result.shares_storage(self)) return;
   AutogradMeta& m = ensure_meta(result);
   const AutogradMeta* of = meta_of(self);
   m.view = std::make_unique<ViewInfo>();
@@ -59,6 +59,8 @@ void mark_view(const Tensor& self, std::vector<Tensor>& results) {
 void check_inplace(const Tensor& self, bool needs_grad, const char* op) {
   if (!thread_state.grad_enabled) return;
   const AutogradMeta* m = meta_of(self);
+  TRT_CHECK_CODE(!(m && m->view && m->view->base.dtype() != self.dtype() && (needs_grad || requires_grad(m->view->base))), Code::kNotSupported, op,
+                 ": a view (", self, ") of a tensor of dtype ", m->view->base.dtype(), " is changed in place where gradients are recorded");
   if (m && m->requires_grad && is_leaf(self))
     throw_error(Code::kFailedPrecondition, str_cat(op, ": a leaf tensor that requires gradients (", self, ") is changed in place; do it under no_grad"));
   if (m && m->view && requires_grad(m->view->base) && is_leaf(m->view->base))
@@ -145,7 +147,7 @@ void CopySlices::apply(const GradVec& grads, GradVec& out) {
   in[0] = op::clone(slice);
   {
     std::lock_guard lock(fn_->mutex());
-    fn_->apply(in, parts);
+    fn_->apply_conjugating(in, parts);
   }
   if (wants(0)) {
     if (parts[0].defined()) op::copy_(slice, parts[0]);

@@ -90,7 +90,7 @@ Edge gradient_edge(const Tensor& t) {
 
 void set_requires_grad(const Tensor& t, bool required) {
   if (!required && !t.impl()->autograd()) return;
-  TRT_CHECK_CODE(!required || is_floating(t.dtype()), Code::kInvalidArgument, "requires_grad: only floating-point tensors can require gradients, got ", t);
+  TRT_CHECK_CODE(!required || is_differentiable(t.dtype()), Code::kInvalidArgument, "requires_grad: only floating-point tensors can require gradients, got ", t);
   TRT_CHECK_CODE(!required || t.impl()->keys().has(Key::Autograd), Code::kFailedPrecondition,
                  "requires_grad: a tensor made in inference mode cannot require gradients; clone it outside of inference mode");
   AutogradMeta& m = ensure_meta(t);

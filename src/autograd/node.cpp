@@ -2,6 +2,7 @@
 
 #include "autograd/meta.h"
 #include "device/small_alloc.h"
+#include "gen/pointwise_ops.h"
 
 namespace trt::autograd {
 
@@ -21,6 +22,18 @@ constinit TRT_TLS Graveyard* graveyard = nullptr;
 }  // namespace
 
 Node::Node() : sequence_(next_sequence++) {}
+
+void Node::apply_conjugating(const GradVec& grads, GradVec& out) {
+  bool complex = false;
+  for (size_t i = 0; i < grads.size(); ++i) complex |= grads[i].defined() && is_complex(grads[i].dtype());
+  if (TRT_LIKELY(!complex) || !conjugates()) return apply(grads, out);
+  GradVec conjugated(grads.size());
+  for (size_t i = 0; i < grads.size(); ++i)
+    if (grads[i].defined()) conjugated[i] = op::conj_physical(grads[i]);
+  apply(conjugated, out);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i].defined() && is_complex(out[i].dtype())) out[i] = op::conj_physical(out[i]);
+}
 
 void* Node::operator new(size_t bytes) { return bytes <= kMaxSmall ? small_alloc(bytes) : ::operator new(bytes); }
 void Node::operator delete(void* p, size_t bytes) {

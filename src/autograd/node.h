@@ -70,6 +70,11 @@ class Node : public RefCounted<Node> {
   virtual const char* name() const = 0;
   // grads[i]: gradient of output i, at least one defined. Fills out[k] for the edges that want one.
   virtual void apply(const GradVec& grads, GradVec& out) = 0;
+  // Whether apply computes J^T grad of a holomorphic function, so that complex gradients pass through it conjugated (Note [Complex gradients] in
+  // engine.h).
+  virtual bool conjugates() const { return false; }
+  // apply, with that done.
+  void apply_conjugating(const GradVec& grads, GradVec& out);
   // Whether apply and release_saved take the mutex themselves; otherwise the engine holds it around them.
   virtual bool locks_itself() const { return false; }
   // Lets go of what was saved for backward.

@@ -39,7 +39,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
   const uint32_t now = data_.impl()->storage()->version();
   TRT_CHECK_CODE(now == version_, Code::kFailedPrecondition, owner.name(), ": a tensor needed for the gradient (", data_,
                  ") was changed by an in-place operation: it is at version ", now, ", expected ", version_);
-  if (!is_output_ || !is_floating(data_.dtype())) return data_;
+  if (!is_output_ || !is_differentiable(data_.dtype())) return data_;
   Tensor t = detach(data_);
   AutogradMeta& m = ensure_meta(t);
   m.grad_fn = NodePtr(&owner);

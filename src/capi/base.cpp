@@ -170,6 +170,7 @@ TRT_EXPORT void trt_shutdown(void) { cpu_empty_cache(); }
 TRT_EXPORT size_t trt_dtype_size(trt_dtype dtype) { return is_valid_dtype(dtype) ? element_size(static_cast<DType>(dtype)) : 0; }
 TRT_EXPORT const char* trt_dtype_name(trt_dtype dtype) { return dtype_name(is_valid_dtype(dtype) ? static_cast<DType>(dtype) : DType::Undefined); }
 
+TRT_EXPORT trt_scalar trt_scalar_complex(double real, double imag) { return from_scalar(Scalar(std::complex<double>(real, imag))); }
 TRT_EXPORT trt_scalar trt_scalar_double(double value) { return from_scalar(Scalar(value)); }
 TRT_EXPORT trt_scalar trt_scalar_int(int64_t value) { return from_scalar(Scalar(value)); }
 TRT_EXPORT trt_scalar trt_scalar_bool(bool value) { return from_scalar(Scalar(value)); }

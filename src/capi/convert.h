@@ -72,6 +72,7 @@ inline std::optional<ArrayRef<double>> optional_float_list(const double* p, size
 inline Scalar to_scalar(const trt_scalar& s) {
   if (s.kind == TRT_SCALAR_DOUBLE) return Scalar(s.value.d);
   if (s.kind == TRT_SCALAR_INT) return Scalar(s.value.i);
+  if (s.kind == TRT_SCALAR_COMPLEX) return Scalar(std::complex<double>(s.value.c[0], s.value.c[1]));
   TRT_CHECK(s.kind == TRT_SCALAR_BOOL, "a trt_scalar has the unknown kind ", s.kind);
   return Scalar(s.value.i != 0);
 }
@@ -79,7 +80,8 @@ inline std::optional<Scalar> optional_scalar(const trt_scalar* s) { return s ? s
 inline trt_scalar from_scalar(const Scalar& s) {
   trt_scalar r{};
   r.kind = static_cast<int32_t>(s.kind());
-  if (s.is_double()) r.value.d = s.to_double();
+  if (s.is_complex()) r.value.c[0] = s.to_double(), r.value.c[1] = s.imag();
+  else if (s.is_double()) r.value.d = s.to_double();
   else r.value.i = s.to_int();
   return r;
 }

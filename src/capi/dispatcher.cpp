@@ -18,6 +18,7 @@ Value to_value(const trt_value& v, const char* op, size_t index) {
     case TRT_VALUE_BOOL: return Value(v.v.i != 0);
     case TRT_VALUE_INT: return Value(v.v.i);
     case TRT_VALUE_DOUBLE: return Value(v.v.d);
+    case TRT_VALUE_COMPLEX: return Value(Scalar(std::complex<double>(v.v.c[0], v.v.c[1])));
     case TRT_VALUE_STRING: return Value(std::string(string(v.v.string, "string")));
     case TRT_VALUE_DTYPE:
       TRT_CHECK(v.v.i >= 0 && v.v.i < kNumDTypes, op, ": unknown dtype ", v.v.i);
@@ -50,8 +51,9 @@ void from_value(Value&& v, trt_value* out) {
     out->v.d = v.get<double>();
   } else if (v.is<Scalar>()) {
     const Scalar s = v.get<Scalar>();
-    out->kind = s.is_double() ? TRT_VALUE_DOUBLE : s.is_bool() ? TRT_VALUE_BOOL : TRT_VALUE_INT;
-    if (s.is_double()) out->v.d = s.to_double();
+    out->kind = s.is_complex() ? TRT_VALUE_COMPLEX : s.is_double() ? TRT_VALUE_DOUBLE : s.is_bool() ? TRT_VALUE_BOOL : TRT_VALUE_INT;
+    if (s.is_complex()) out->v.c[0] = s.to_double(), out->v.c[1] = s.imag();
+    else if (s.is_double()) out->v.d = s.to_double();
     else out->v.i = s.to_int();
   } else if (v.is<std::vector<Tensor>>()) {
     auto& list = v.get<std::vector<Tensor>>();

@@ -21,7 +21,13 @@ Scalar item_of(const trt_tensor* tensor) {
   const Tensor& t = checked(borrowed, "tensor");
   TRT_CHECK(t.numel() == 1, "item: a tensor with one element is needed, got ", t);
   TRT_CHECK(!t.is_meta(), "item: a meta tensor has no data");
-  return dispatch_dtype(t.dtype(), "item", [&]<typename T>() { return Scalar(*t.data_ptr<T>()); });
+  return dispatch_all(t.dtype(), "item", [&]<typename T>() { return Scalar(*t.data_ptr<T>()); });
+}
+
+Scalar real_item_of(const trt_tensor* tensor) {
+  const Scalar s = item_of(tensor);
+  TRT_CHECK(s.imag() == 0, "item: ", s, " is no real number; trt_tensor_item gives complex ones");
+  return s;
 }
 
 }  // namespace
@@ -114,13 +120,13 @@ TRT_EXPORT trt_status* trt_tensor_item(const trt_tensor* tensor, trt_scalar* out
 TRT_EXPORT trt_status* trt_tensor_item_double(const trt_tensor* tensor, double* out) {
   return guard("trt_tensor_item_double", [&] {
     require_out(out, "out");
-    *out = item_of(tensor).to_double();
+    *out = real_item_of(tensor).to_double();
   });
 }
 TRT_EXPORT trt_status* trt_tensor_item_int(const trt_tensor* tensor, int64_t* out) {
   return guard("trt_tensor_item_int", [&] {
     require_out(out, "out");
-    *out = item_of(tensor).to_int();
+    *out = real_item_of(tensor).to_int();
   });
 }
 

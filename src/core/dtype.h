@@ -1,7 +1,8 @@
 // Element types. The numbers are pinned: they are those of trt_dtype in the C header and of PyTorch's ScalarType, and
-// room is left for the complex and quantized ones.
+// room is left for complex32 and the quantized ones.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -21,7 +22,9 @@ enum class DType : uint8_t {
   Float16 = 5,
   Float32 = 6,
   Float64 = 7,
-  // 8..10: complex32, complex64, complex128 (reserved)
+  // 8: complex32 (reserved)
+  Complex64 = 9,
+  Complex128 = 10,
   Bool = 11,
   // 12..14: quantized types of PyTorch, not used
   BFloat16 = 15,
@@ -41,7 +44,9 @@ constexpr size_t element_size(DType t) {
     case DType::Int32:
     case DType::Float32: return 4;
     case DType::Int64:
-    case DType::Float64: return 8;
+    case DType::Float64:
+    case DType::Complex64: return 8;
+    case DType::Complex128: return 16;
     default: return 0;
   }
 }
@@ -49,11 +54,24 @@ constexpr size_t element_size(DType t) {
 constexpr bool is_floating(DType t) {
   return t == DType::Float32 || t == DType::Float64 || t == DType::Float16 || t == DType::BFloat16;
 }
+constexpr bool is_complex(DType t) { return t == DType::Complex64 || t == DType::Complex128; }
+// What gradients exist for.
+constexpr bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
 constexpr bool is_integral(DType t, bool include_bool) {
   return t == DType::UInt8 || t == DType::Int8 || t == DType::Int16 || t == DType::Int32 || t == DType::Int64 ||
          (include_bool && t == DType::Bool);
 }
 constexpr bool is_reduced_floating(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
+// The dtype of the real and imaginary parts, t itself where it is not complex.
+constexpr DType real_dtype(DType t) { return t == DType::Complex64 ? DType::Float32 : t == DType::Complex128 ? DType::Float64 : t; }
+// The complex dtype with parts of t; the 16-bit floats, integers and bool give complex64.
+constexpr DType complex_dtype(DType t) { return t == DType::Float64 || t == DType::Complex128 ? DType::Complex128 : DType::Complex64; }
+template <typename T>
+struct IsComplex : std::false_type {};
+template <typename T>
+struct IsComplex<std::complex<T>> : std::true_type {};
+template <typename T>
+constexpr bool is_complex_type = IsComplex<T>::value;
 
 // The name as PyTorch prints it, without "torch.": "float32", "bool". "undefined" for Undefined.
 const char* dtype_name(DType t);
@@ -75,10 +93,13 @@ constexpr DType dtype_of() {
   else if constexpr (std::is_same_v<T, BFloat16>) return DType::BFloat16;
   else if constexpr (std::is_same_v<T, float>) return DType::Float32;
   else if constexpr (std::is_same_v<T, double>) return DType::Float64;
+  else if constexpr (std::is_same_v<T, std::complex<float>>) return DType::Complex64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>) return DType::Complex128;
   else static_assert(sizeof(T) == 0, "no dtype for this type");
 }
 
 // Calls f.template operator()<T>() with the C++ type of `t`, which is Bool for bool: dispatch_dtype(t, "op", [&]<typename T>() { ... }).
+// Complex dtypes are not among them: dispatch_all takes those too.
 template <typename F>
 decltype(auto) dispatch_dtype(DType t, const char* op, F&& f) {
   switch (t) {
@@ -92,6 +113,25 @@ decltype(auto) dispatch_dtype(DType t, const char* op, F&& f) {
     case DType::Float32: return f.template operator()<float>();
     case DType::Float64: return f.template operator()<double>();
     case DType::Bool: return f.template operator()<Bool>();
+    default: throw_error(Code::kNotSupported, str_cat(op, ": not supported for dtype ", t));
+  }
+}
+
+template <typename F>
+decltype(auto) dispatch_all(DType t, const char* op, F&& f) {
+  switch (t) {
+    case DType::Complex64: return f.template operator()<std::complex<float>>();
+    case DType::Complex128: return f.template operator()<std::complex<double>>();
+    default: return dispatch_dtype(t, op, std::forward<F>(f));
+  }
+}
+
+// The same for complex64 and complex128 only.
+template <typename F>
+decltype(auto) dispatch_complex(DType t, const char* op, F&& f) {
+  switch (t) {
+    case DType::Complex64: return f.template operator()<std::complex<float>>();
+    case DType::Complex128: return f.template operator()<std::complex<double>>();
     default: throw_error(Code::kNotSupported, str_cat(op, ": not supported for dtype ", t));
   }
 }

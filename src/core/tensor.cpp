@@ -10,7 +10,7 @@ namespace trt {
 namespace {
 
 constexpr const char* kDTypeNames[kNumDTypes] = {"uint8",   "int8", "int16", "int32", "int64", "float16", "float32", "float64",
-                                                 nullptr, nullptr, nullptr, "bool",  nullptr, nullptr,   nullptr,   "bfloat16"};
+                                                 nullptr, "complex64", "complex128", "bool",  nullptr, nullptr,   nullptr,   "bfloat16"};
 constexpr const char* kDeviceTypeNames[kNumDeviceTypes] = {"cpu", "cuda", "meta", "privateuse1", "privateuse2", "privateuse3"};
 
 }  // namespace
@@ -109,8 +109,8 @@ Tensor empty_strided_tensor(IntArrayRef sizes, IntArrayRef strides, DType dtype,
   return Tensor::adopt(TensorImpl::create(StorageImpl::allocate(static_cast<size_t>(bytes), device), dtype, sizes, strides, 0));
 }
 
-Tensor alias_tensor(const Tensor& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
-  Tensor r = Tensor::adopt(TensorImpl::create(t.impl()->storage(), t.dtype(), sizes, strides, offset));
+Tensor alias_tensor(const Tensor& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype) {
+  Tensor r = Tensor::adopt(TensorImpl::create(t.impl()->storage(), dtype, sizes, strides, offset));
   // A view of an inference tensor stays one, also outside inference mode.
   r.impl()->set_keys(t.impl()->keys() & (kBackendKeys | KeySet(Key::Autograd)));
   return r;
@@ -118,7 +118,7 @@ Tensor alias_tensor(const Tensor& t, IntArrayRef sizes, IntArrayRef strides, int
 
 Tensor scalar_tensor_of(const Scalar& value, DType dtype) {
   Tensor r = empty_tensor({}, dtype);
-  dispatch_dtype(dtype, "scalar_tensor", [&]<typename T>() { *r.data_ptr<T>() = value.to<T>(); });
+  dispatch_all(dtype, "scalar_tensor", [&]<typename T>() { *r.data_ptr<T>() = value.to<T>(); });
   return r;
 }
 

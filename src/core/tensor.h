@@ -80,7 +80,10 @@ Tensor empty_strided_tensor(IntArrayRef sizes, IntArrayRef strides, DType dtype,
 inline Tensor empty_like_tensor(const Tensor& t) { return empty_tensor(t.sizes(), t.dtype(), t.device()); }
 // A tensor over the same storage with another geometry (offset in elements of t's dtype, from the storage's begin). The caller
 // checked the bounds. Carries no autograd metadata.
-Tensor alias_tensor(const Tensor& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+Tensor alias_tensor(const Tensor& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset, DType dtype);
+inline Tensor alias_tensor(const Tensor& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  return alias_tensor(t, sizes, strides, offset, t.dtype());
+}
 // A 0-d CPU tensor holding `value`, marked as a wrapped number.
 Tensor wrapped_scalar_tensor(const Scalar& value);
 // A 0-d tensor of the given dtype on the CPU.

@@ -313,18 +313,18 @@ Value coerce_argument(const FunctionSchema& schema, const SchemaArgument& arg, V
     case Kind::Int:
       if (v.is<int64_t>()) return v;
       if (v.is<bool>()) return Value(static_cast<int64_t>(v.get<bool>()));
-      if (v.is<Scalar>() && !v.get<Scalar>().is_double()) return Value(v.get<Scalar>().to_int());
+      if (v.is<Scalar>() && v.get<Scalar>().kind() <= Scalar::Kind::Int) return Value(v.get<Scalar>().to_int());
       if (v.is<std::vector<int64_t>>() && v.get<std::vector<int64_t>>().size() == 1) return Value(v.get<std::vector<int64_t>>()[0]);
       break;
     case Kind::Float:
       if (v.is<double>()) return v;
       if (v.is<int64_t>()) return Value(static_cast<double>(v.get<int64_t>()));
-      if (v.is<Scalar>()) return Value(v.get<Scalar>().to_double());
+      if (v.is<Scalar>() && !v.get<Scalar>().is_complex()) return Value(v.get<Scalar>().to_double());
       break;
     case Kind::Bool:
       if (v.is<bool>()) return v;
       if (v.is<int64_t>()) return Value(v.get<int64_t>() != 0);
-      if (v.is<Scalar>() && !v.get<Scalar>().is_double()) return Value(v.get<Scalar>().to_bool());
+      if (v.is<Scalar>() && v.get<Scalar>().kind() <= Scalar::Kind::Int) return Value(v.get<Scalar>().to_bool());
       break;
     case Kind::Scalar:
       if (v.is<Scalar>()) return v;

@@ -16,6 +16,7 @@ constexpr int64_t kCopyGrain = 65536;
 bool is_transpose(const TensorIterator& it) {
   if (it.ndim() < 2 || it.operand(0).dtype != it.operand(1).dtype) return false;
   const int64_t item = static_cast<int64_t>(element_size(it.operand(0).dtype));
+  if (item > 8) return false;
   return it.operand(0).strides[0] == item && it.operand(1).strides[1] == item && it.shape()[0] >= 8 && it.shape()[1] >= 8;
 }
 
@@ -66,10 +67,11 @@ void copy_disjoint(Tensor& dst, const Tensor& src) {
             for (int64_t i = 0; i < n; ++i) std::memcpy(ptrs[0] + i * ds, ptrs[1] + i * ss, static_cast<size_t>(from_size));
           return;
         }
-        alignas(64) char a[512 * 8];
-        alignas(64) char b[512 * 8];
-        for (int64_t at = 0; at < n; at += 512) {
-          const int64_t m = std::min<int64_t>(512, n - at);
+        constexpr int64_t kStaged = 512;  // elements; the largest has 16 bytes
+        alignas(64) char a[kStaged * 16];
+        alignas(64) char b[kStaged * 16];
+        for (int64_t at = 0; at < n; at += kStaged) {
+          const int64_t m = std::min(kStaged, n - at);
           const char* s = ptrs[1] + at * ss;
           char* d = ptrs[0] + at * ds;
           if (ss != from_size) {
@@ -111,7 +113,7 @@ Tensor contiguous_tensor(const Tensor& src, DType dtype) {
 }
 
 void check_fits(const Scalar& value, DType dtype, const char* op) {
-  const bool fits = dispatch_dtype(dtype, op, [&]<typename T>() { return value.fits<T>(); });
+  const bool fits = dispatch_all(dtype, op, [&]<typename T>() { return value.fits<T>(); });
   TRT_CHECK_CODE(fits, Code::kOutOfRange, op, ": ", value, " is out of the range of dtype ", dtype);
 }
 

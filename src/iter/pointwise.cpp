@@ -14,14 +14,35 @@ namespace trt {
 
 namespace {
 
-constexpr int64_t kBlock = 512;        // elements staged at a time; a few blocks of doubles fit the L1 cache
+constexpr int64_t kBlock = 512;        // elements staged at a time, half as many when a complex dtype takes part; a few blocks of doubles fit the L1 cache
 constexpr int64_t kShortRun = 128;     // innermost runs shorter than this are packed several to a block
 constexpr int64_t kGrain = 32768;      // elements that a thread should get at least
 constexpr int kMaxInputs = 8;
 constexpr int kMaxScalars = 8;
 
-DType compute_type(DType t) { return t == DType::Float64 ? t : is_floating(t) ? DType::Float32 : DType::Int64; }
-int slot_of(DType compute) { return compute == DType::Float32 ? kSlotFloat : compute == DType::Float64 ? kSlotDouble : kSlotInt; }
+DType compute_type(DType t) { return t == DType::Float64 || is_complex(t) ? t : is_floating(t) ? DType::Float32 : DType::Int64; }
+int slot_of(DType compute) {
+  switch (compute) {
+    case DType::Float32: return kSlotFloat;
+    case DType::Float64: return kSlotDouble;
+    case DType::Complex64: return kSlotComplexFloat;
+    case DType::Complex128: return kSlotComplexDouble;
+    default: return kSlotInt;
+  }
+}
+
+// A number in the compute type.
+ScalarValue value_of(const Scalar& s, DType compute) {
+  ScalarValue v{};
+  switch (compute) {
+    case DType::Float32: v.f = static_cast<float>(s.to_double()); break;
+    case DType::Float64: v.d = s.to_double(); break;
+    case DType::Complex64: v.cf[0] = static_cast<float>(s.to_double()), v.cf[1] = static_cast<float>(s.imag()); break;
+    case DType::Complex128: v.cd[0] = s.to_double(), v.cd[1] = s.imag(); break;
+    default: v.i = s.to_int();
+  }
+  return v;
+}
 
 std::string text_of(const PointwiseInput& i) { return i.tensor ? describe(*i.tensor) : str_cat(*i.scalar); }
 
@@ -54,13 +75,13 @@ Types infer_types(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<S
       for (const Scalar& s : scalars) state.add(s);
     common = state.result();
   }
-  if ((op.promotion == Promotion::IntToFloat || op.promotion == Promotion::IntToFloatCompare) && !is_floating(common))
+  if ((op.promotion == Promotion::IntToFloat || op.promotion == Promotion::IntToFloatCompare) && !is_differentiable(common))
     common = thread_state.default_dtype;
   if (op.promotion == Promotion::BoolToInt && common == DType::Bool) common = DType::Int64;
-  const uint8_t kind = is_floating(common) ? kTakesFloat : common == DType::Bool ? kTakesBool : kTakesInt;
+  const uint8_t kind = is_complex(common) ? kTakesComplex : is_floating(common) ? kTakesFloat : common == DType::Bool ? kTakesBool : kTakesInt;
   if (!(op.kinds & kind)) throw_dtype(op, common, in);
   const bool compare = op.promotion == Promotion::Compare || op.promotion == Promotion::IntToFloatCompare;
-  return {common, compare ? DType::Bool : common};
+  return {common, compare ? DType::Bool : op.kinds & kRealResult ? real_dtype(common) : common};
 }
 
 // One device for all; a 0-d CPU tensor may meet tensors of another device.
@@ -105,13 +126,12 @@ Tensor allocate_result(ArrayRef<PointwiseInput> in, IntArrayRef shape, DType dty
 
 void fill_scalars(const PointwiseOp& op, ArrayRef<Scalar> scalars, DType compute, ScalarValue* out) {
   for (size_t i = 0; i < scalars.size(); ++i) {
-    if (compute == DType::Float32) out[i].f = static_cast<float>(scalars[i].to_double());
-    else if (compute == DType::Float64) out[i].d = scalars[i].to_double();
-    else {
+    TRT_CHECK(!scalars[i].is_complex() || is_complex(compute), op.name, ": a complex argument (", scalars[i], ") with real tensors");
+    if (compute == DType::Int64) {
       TRT_CHECK(!scalars[i].is_double() || op.truncate_scalars, op.name, ": a floating-point argument (", scalars[i], ") with integer tensors");
       TRT_CHECK_CODE(scalars[i].fits<int64_t>(), Code::kOutOfRange, op.name, ": ", scalars[i], " does not fit the integer tensors");
-      out[i].i = scalars[i].to_int();
     }
+    out[i] = value_of(scalars[i], compute);
   }
 }
 
@@ -137,7 +157,7 @@ bool has_zero(const Tensor& t) {
 
 // A number as exponent of integers; in tensors negative exponents are allowed, as in PyTorch.
 void check_exponent(const PointwiseOp& op, ArrayRef<PointwiseInput> in, DType common) {
-  if (op.exponent < 0 || is_floating(common)) return;
+  if (op.exponent < 0 || is_differentiable(common)) return;
   const PointwiseInput& e = in[static_cast<size_t>(op.exponent)];
   TRT_CHECK(!e.scalar || e.scalar->to_double() >= 0, op.name, ": integers to a negative integer power, ", *e.scalar, ", are not allowed (base ",
             text_of(in[0]), ")");
@@ -181,6 +201,8 @@ class Driver {
     TensorIterator it(out_.sizes(), ArrayRef<const Tensor*>(operands, static_cast<size_t>(n)));
     if (it.numel() == 0) return;
     it_ = &it;
+    for (int i = 0; i < n; ++i)
+      if (is_complex(it.operand(i).dtype)) block_ = kBlock / 2;
     packed_ = it.ndim() > 1 && it.shape()[0] < kShortRun;
     out_stage_ = stage(0, true);
     int64_t bytes = out_.numel() * static_cast<int64_t>(out_.itemsize());
@@ -230,12 +252,8 @@ class Driver {
     // Numbers fill their block once for the whole range.
     for (int i = 0; i < inputs_; ++i)
       if (index_[i] < 0) {
-        ScalarValue v;
-        const Scalar& s = *in_[static_cast<size_t>(i)].scalar;
-        if (compute_ == DType::Float32) v.f = static_cast<float>(s.to_double());
-        else if (compute_ == DType::Float64) v.d = s.to_double();
-        else v.i = s.to_int();
-        cpu::fill(scratch.in[i].bytes, &v, item_, std::min(kBlock, end - begin));
+        const ScalarValue v = value_of(*in_[static_cast<size_t>(i)].scalar, compute_);
+        cpu::fill(scratch.in[i].bytes, &v, item_, std::min(block_, end - begin));
       }
     if (packed_) packed_range(begin, end, scratch);
     else it_->for_range(begin, end, [&](char* const* ptrs, int64_t n) { run_loop(ptrs, n, scratch); });
@@ -254,15 +272,15 @@ class Driver {
       }
       staged = true;
       in[i] = scratch.in[i].bytes;
-      if (s.mode == Stage::Mode::Constant && index_[i] >= 0) fill_constant(s, ptrs[index_[i]], scratch.in[i].bytes, std::min(n, kBlock));
+      if (s.mode == Stage::Mode::Constant && index_[i] >= 0) fill_constant(s, ptrs[index_[i]], scratch.in[i].bytes, std::min(n, block_));
     }
     if (!staged) {
       void* out = ptrs[0];
       fn_(in, &out, n, scalars_);
       return;
     }
-    for (int64_t at = 0; at < n; at += kBlock) {
-      const int64_t m = std::min(kBlock, n - at);
+    for (int64_t at = 0; at < n; at += block_) {
+      const int64_t m = std::min(block_, n - at);
       for (int i = 0; i < inputs_; ++i) {
         const Stage& s = stages_[i];
         if (s.mode == Stage::Mode::Constant) continue;
@@ -327,8 +345,8 @@ class Driver {
       int64_t n;
     };
     Run runs[kBlock];
-    for (int64_t at = begin; at < end; at += kBlock) {
-      const int64_t m = std::min(kBlock, end - at);
+    for (int64_t at = begin; at < end; at += block_) {
+      const int64_t m = std::min(block_, end - at);
       int64_t filled = 0;
       int count = 0;
       it_->for_range(at, at + m, [&](char* const* ptrs, int64_t n) {
@@ -373,6 +391,7 @@ class Driver {
   PointwiseFn fn_;
   const ScalarValue* scalars_;
   DType compute_, common_, result_;
+  int64_t block_ = kBlock;  // elements
   size_t item_;
   int inputs_;
   ArrayRef<PointwiseInput> in_;
@@ -405,10 +424,10 @@ void compute(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Scalar
     } else {
       const Tensor& t = *in[i].tensor;
       if (t.dim() != 0 || t.dtype() == common || !t.device().is_cpu()) continue;
-      numbers[i] = dispatch_dtype(t.dtype(), op.name, [&]<typename T>() { return Scalar(*t.data_ptr<T>()); });
+      numbers[i] = dispatch_all(t.dtype(), op.name, [&]<typename T>() { return Scalar(*t.data_ptr<T>()); });
     }
-    if (!is_floating(common) || static_cast<int>(i) != op.unrounded)
-      numbers[i] = dispatch_dtype(common, op.name, [&]<typename T>() { return Scalar(numbers[i].to<T>()); });
+    if (!is_differentiable(common) || (is_floating(common) && static_cast<int>(i) != op.unrounded))
+      numbers[i] = dispatch_all(common, op.name, [&]<typename T>() { return Scalar(numbers[i].to<T>()); });
     operands[i] = PointwiseInput(numbers[i]);
   }
   if (op.divisor >= 0 && compute_dtype == DType::Int64 && out.numel() > 0) {

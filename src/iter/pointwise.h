@@ -1,7 +1,7 @@
 // Pointwise operators: one description per operator, one driver for all of them.
 //
 // Note [Pointwise kernels]
-// A pointwise operator is an expression, compiled once per compute type (float, double, int64) over contiguous arrays. The driver
+// A pointwise operator is an expression, compiled once per compute type (float, double, int64, complex ones) over contiguous arrays. The driver
 // brings every operand into that form: where an operand already is a contiguous array of the compute type the kernel
 // runs on it directly; otherwise blocks of it are gathered and converted into a scratch block in the first-level cache
 // (other dtypes, strides, broadcasting, numbers), and results are converted back. So 16-bit floats compute in float32,
@@ -27,7 +27,7 @@ enum class Promotion : uint8_t {
 };
 
 // Which kinds of compute dtype the operator takes.
-enum PointwiseKinds : uint8_t { kTakesFloat = 1, kTakesInt = 2, kTakesBool = 4 };
+enum PointwiseKinds : uint8_t { kTakesFloat = 1, kTakesInt = 2, kTakesBool = 4, kTakesComplex = 8, kRealResult = 16 /* complex operands give a real result */ };
 
 struct PointwiseOp {
   const char* name;
@@ -41,11 +41,14 @@ struct PointwiseOp {
   int8_t divisor;        // the input that must hold no zero when the operator computes in int64, or -1
   int8_t exponent;       // the input that must be no negative number (tensors may be) when it computes in int64, or -1
   int8_t unrounded;      // the input that, as a number or 0-d tensor, is not rounded to a 16-bit common dtype, or -1
-  // Registered by each backend: [float, double, int64]; bool has a slot of its own where its expression differs.
-  std::atomic<PointwiseFn> cpu[4] = {};
+  // By slot (kernels/cpu/pointwise_table.h), registered by each backend.
+  std::atomic<PointwiseFn> cpu[kSlots] = {};
 };
 inline void set_row(PointwiseOp& op, const PointwiseRow& row) {
   for (int i = 0; i < 4; ++i) op.cpu[i].store(row.slots[i], std::memory_order_relaxed);
+}
+inline void set_row(PointwiseOp& op, const PointwiseComplexRow& row) {
+  for (int i = 0; i < 2; ++i) op.cpu[kSlotComplexFloat + i].store(row.slots[i], std::memory_order_relaxed);
 }
 
 struct PointwiseInput {

@@ -6,7 +6,7 @@ namespace trt {
 
 namespace {
 
-int kind_of(DType t) { return t == DType::Bool ? 0 : is_floating(t) ? 2 : 1; }
+int kind_of(DType t) { return t == DType::Bool ? 0 : is_complex(t) ? 3 : is_floating(t) ? 2 : 1; }
 
 // The stronger category decides unless the weaker one is of a higher kind.
 DType combine(DType strong, DType weak) {
@@ -22,6 +22,11 @@ DType promote_types(DType a, DType b) {
   if (a == DType::Undefined) return b;
   if (b == DType::Undefined) return a;
   const int ka = kind_of(a), kb = kind_of(b);
+  if (ka == 3 || kb == 3) {
+    // Complex parts as wide as the wider operand; integers and bool give way.
+    const DType x = ka >= 2 ? real_dtype(a) : DType::Float32, y = kb >= 2 ? real_dtype(b) : DType::Float32;
+    return complex_dtype(x == DType::Float64 || y == DType::Float64 ? DType::Float64 : DType::Float32);
+  }
   if (ka != kb) return ka > kb ? a : b;
   if (ka == 2) {
     // The two 16-bit types meet in float32; otherwise the wider one.
@@ -34,7 +39,9 @@ DType promote_types(DType a, DType b) {
   return element_size(a) > element_size(b) ? a : b;
 }
 
-DType PromotionState::scalar_kind_dtype(DType t) { return is_floating(t) ? thread_state.default_dtype : t; }
+DType PromotionState::scalar_kind_dtype(DType t) {
+  return is_floating(t) ? thread_state.default_dtype : is_complex(t) ? complex_dtype(thread_state.default_dtype) : t;
+}
 
 void PromotionState::add(const Scalar& s) { add(s.natural_dtype(thread_state.default_dtype), &number_); }
 

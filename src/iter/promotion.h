@@ -3,7 +3,7 @@
 // Note [Type promotion]
 // The rule is PyTorch's (documentation of torch.result_type). Operands fall into three categories: tensors with dimensions,
 // 0-d tensors, and numbers. Within a category dtypes join in the lattice of promote_types. A weaker category changes the
-// result only if its kind (bool < integer < floating) is higher than that of the stronger ones; a number of floating kind
+// result only if its kind (bool < integer < floating < complex) is higher than that of the stronger ones; a number of floating kind
 // counts as the default dtype, an integer as int64.
 #pragma once
 

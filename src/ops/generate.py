@@ -51,6 +51,7 @@ def generate(*extra):
         files[f"{g}_capi.cpp"] = emit_c.source(g, ops)
     for i, text in emit_kernels.shards(groups, SHARDS):
         files[f"pointwise_kernels_{i}.cpp"] = text
+    files["pointwise_complex.cpp"] = emit_kernels.complex_source(groups)
     files["all_ops.h"] = emit_ops.all_header(names)
     files["register_operators.cpp"] = emit_ops.registration_source(names, SHARDS)
     files["op_symbols.txt"] = "\n".join(emit_c.symbols(groups)) + "\n"
@@ -68,7 +69,7 @@ def main():
     if args.list:
         names = [f[:-5] for d in [HERE] + args.extra for f in sorted(os.listdir(d)) if f.endswith(".yaml")]
         out = [n + s for n in names for s in ("_ops.h", "_native.h", "_ops.cpp", "_autograd.cpp", "_capi.cpp")]
-        out += [f"pointwise_kernels_{i}.cpp" for i in range(SHARDS)] + ["all_ops.h", "register_operators.cpp", "op_symbols.txt"]
+        out += [f"pointwise_kernels_{i}.cpp" for i in range(SHARDS)] + ["pointwise_complex.cpp", "all_ops.h", "register_operators.cpp", "op_symbols.txt"]
         print("\n".join(out))
         return
     groups, files = generate(*args.extra)

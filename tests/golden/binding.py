@@ -12,7 +12,7 @@ from trt import Error, Tensor, manual_seed, set_num_threads, tensor  # noqa: F40
 from trt.autograd import grad  # noqa: F401
 from trt.nn import functional
 
-DTYPES = {name: getattr(trt, name) for name in ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool", "bfloat16")}
+DTYPES = {name: getattr(trt, name) for name in ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool", "bfloat16", "complex64", "complex128")}
 Device, DType = trt.device, trt.dtype
 call, operators, schema = trt.ops.call, trt.ops.names, trt.ops.schema
 _MODULES = {"": trt, "nn.functional": functional, "linalg": trt.linalg, "special": trt.special}

@@ -47,7 +47,7 @@ bool look_up(JNIEnv* env) {
          (ids.errors_back = env->GetStaticMethodID(ids.errors, "back", "(Ljava/lang/Throwable;Ljava/lang/String;)Ljava/lang/Throwable;")) &&
          (ids.errors_describe = env->GetStaticMethodID(ids.errors, "describe", "(Ljava/lang/Throwable;)Ljava/lang/String;")) &&
          (ids.memory_check = env->GetStaticMethodID(ids.memory, "check", "()V")) &&
-         (ids.scalar_make = env->GetStaticMethodID(ids.scalar, "make", "(IJ)Lorg/libtensorrt/Scalar;")) &&
+         (ids.scalar_make = env->GetStaticMethodID(ids.scalar, "make", "(IJD)Lorg/libtensorrt/Scalar;")) &&
          (ids.hook = env->GetStaticMethodID(ids.callbacks, "hook", "(Ljava/lang/Object;J)J")) &&
          (ids.module_hook = env->GetStaticMethodID(ids.callbacks, "moduleHook", "(Ljava/lang/Object;JJJ)J")) &&
          (ids.backward = env->GetStaticMethodID(ids.callbacks, "backward", "(Ljava/lang/Object;[J[J)V")) &&
@@ -58,6 +58,7 @@ bool look_up(JNIEnv* env) {
          (ids.log = env->GetStaticMethodID(ids.callbacks, "log", "(Ljava/lang/Object;ILjava/lang/String;)V")) &&
          (ids.ended = env->GetStaticMethodID(ids.callbacks, "ended", "(Ljava/lang/Object;)V")) &&
          (ids.scalar_kind = env->GetFieldID(ids.scalar, "kind", "I")) && (ids.scalar_bits = env->GetFieldID(ids.scalar, "bits", "J")) &&
+         (ids.scalar_imag = env->GetFieldID(ids.scalar, "imag", "D")) &&
          (ids.long_value = field(env, "java/lang/Long", "value", "J")) && (ids.double_value = field(env, "java/lang/Double", "value", "D")) &&
          (ids.boolean_value = field(env, "java/lang/Boolean", "value", "Z"));
 }

@@ -16,7 +16,7 @@ struct Ids {
   jclass errors, memory, callbacks, scalar, string;
   jmethodID errors_make, errors_back, errors_describe, memory_check, scalar_make;
   jmethodID hook, module_hook, backward, sample, map, forward, factor, log, ended;  // of callbacks
-  jfieldID scalar_kind, scalar_bits, long_value, double_value, boolean_value;
+  jfieldID scalar_kind, scalar_bits, scalar_imag, long_value, double_value, boolean_value;
 };
 extern Ids ids;
 
@@ -126,6 +126,7 @@ inline trt_scalar scalar(JNIEnv* env, jobject s) {
   trt_scalar r{};
   r.kind = env->GetIntField(s, ids.scalar_kind);
   r.value.i = env->GetLongField(s, ids.scalar_bits);
+  if (r.kind == TRT_SCALAR_COMPLEX) r.value.c[1] = env->GetDoubleField(s, ids.scalar_imag);
   return r;
 }
 // A device as Java passes it: (type << 16) | index.
@@ -149,7 +150,8 @@ inline void put(JNIEnv*, jlong& to, size_t v, int&) { to = static_cast<jlong>(v)
 inline void put(JNIEnv*, jdouble& to, double v, int&) { to = v; }
 inline void put(JNIEnv*, jboolean& to, bool v, int&) { to = v; }
 inline void put(JNIEnv* env, jobject& to, const trt_scalar& s, int&) {
-  to = env->CallStaticObjectMethod(ids.scalar, ids.scalar_make, static_cast<jint>(s.kind), static_cast<jlong>(s.value.i));
+  to = env->CallStaticObjectMethod(ids.scalar, ids.scalar_make, static_cast<jint>(s.kind), static_cast<jlong>(s.value.i),
+                                   s.kind == TRT_SCALAR_COMPLEX ? s.value.c[1] : 0.0);
 }
 void put(JNIEnv* env, jstring& to, char* made, int&);
 void put(JNIEnv* env, jlongArray& to, trt_tensor* made, int& at);

@@ -288,6 +288,7 @@ TRT_LIST(const trt_tensor* const*, tensors, const trt_tensor*, jlong, jlongArray
 %ignore trt_scalar_double;
 %ignore trt_scalar_int;
 %ignore trt_scalar_bool;
+%ignore trt_scalar_complex;
 %ignore trt_scalar;
 %ignore trt_device;
 %ignore trt_value;

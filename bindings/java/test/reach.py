@@ -13,7 +13,7 @@ NOT_NEEDED = {
     "trt_scope_begin": "TensorScope keeps Java's own objects", "trt_scope_end": "the same", "trt_scope_keep": "the same",
     "trt_op_call": "every operator has a method", "trt_values_release": "the same", "trt_op_count": "the same", "trt_op_name": "the same",
     "trt_op_schema": "the same", "trt_dispatcher_dump": "for those who work on the library",
-    "trt_scalar_double": "class Scalar", "trt_scalar_int": "the same", "trt_scalar_bool": "the same",
+    "trt_scalar_double": "class Scalar", "trt_scalar_int": "the same", "trt_scalar_bool": "the same", "trt_scalar_complex": "the same",
     "trt_tensor_list_get": "arrays of tensors are made from trt_tensor_list_data",
     "trt_module_apply": "Module.apply walks itself", "trt_module_child": "Module.submodule",
     "trt_state_dict_tensor": "StateDict.get", "trt_safetensors_metadata": "Safetensors.metadata gives all",

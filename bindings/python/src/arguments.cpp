@@ -56,7 +56,7 @@ bool to_integer(PyObject* object, bool strict, int64_t* out) {
     return !(*out == -1 && PyErr_Occurred());
   }
   trt_scalar s;
-  if (strict || !is_number_tensor(object) || is_floating(trt_tensor_dtype(tensor_of(object))) || !item(object, &s)) return false;
+  if (strict || !is_number_tensor(object) || is_floating(trt_tensor_dtype(tensor_of(object))) || is_complex(trt_tensor_dtype(tensor_of(object))) || !item(object, &s)) return false;
   *out = s.value.i;
   return true;
 }
@@ -70,10 +70,11 @@ bool to_real(PyObject* object, bool strict, double* out) {
   }
   trt_scalar s;
   if (to_scalar(object, &s)) {
-    if (strict && s.kind == TRT_SCALAR_BOOL) return false;
+    if (s.kind == TRT_SCALAR_COMPLEX || (strict && s.kind == TRT_SCALAR_BOOL)) return false;
   } else if (PyErr_Occurred() || strict || !is_number_tensor(object) || !item(object, &s)) {
     return false;
   }
+  if (s.kind == TRT_SCALAR_COMPLEX) return false;
   *out = number_of(s);
   return true;
 }

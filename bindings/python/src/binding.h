@@ -61,6 +61,7 @@ bool to_dtype(PyObject* object, trt_dtype* out);
 // Whether the object is a device or names one. Sets an exception only for a text that names none.
 bool to_device(PyObject* object, trt_device* out);
 bool is_floating(trt_dtype dtype);
+bool is_complex(trt_dtype dtype);
 bool init_types(PyObject* module);
 
 // --- handles of other kinds (handle.cpp) ---

@@ -334,8 +334,9 @@ class Boxed {
       v->kind = TRT_VALUE_TENSOR;
       v->v.tensor = tensor_of(o);
     } else if (!PyType_Check(o) && to_scalar(o, &number)) {
-      v->kind = number.kind == TRT_SCALAR_BOOL ? TRT_VALUE_BOOL : number.kind == TRT_SCALAR_INT ? TRT_VALUE_INT : TRT_VALUE_DOUBLE;
-      if (number.kind == TRT_SCALAR_DOUBLE) v->v.d = number.value.d;
+      v->kind = number.kind == TRT_SCALAR_BOOL ? TRT_VALUE_BOOL : number.kind == TRT_SCALAR_INT ? TRT_VALUE_INT : number.kind == TRT_SCALAR_DOUBLE ? TRT_VALUE_DOUBLE : TRT_VALUE_COMPLEX;
+      if (number.kind == TRT_SCALAR_COMPLEX) v->v.c[0] = number.value.c[0], v->v.c[1] = number.value.c[1];
+      else if (number.kind == TRT_SCALAR_DOUBLE) v->v.d = number.value.d;
       else v->v.i = number.value.i;
     } else if (PyErr_Occurred()) {
       return false;
@@ -406,6 +407,7 @@ PyObject* unbox(const trt_value& v, PyObject* const* args, Py_ssize_t count) {
     case TRT_VALUE_BOOL: return PyBool_FromLong(v.v.i != 0);
     case TRT_VALUE_INT: return PyLong_FromLongLong(v.v.i);
     case TRT_VALUE_DOUBLE: return PyFloat_FromDouble(v.v.d);
+    case TRT_VALUE_COMPLEX: return PyComplex_FromDoubles(v.v.c[0], v.v.c[1]);
     default: Py_RETURN_NONE;
   }
 }

@@ -17,7 +17,7 @@ struct Format {
   const char* text;
 };
 constexpr Format kFormats[] = {{TRT_UINT8, "B"},   {TRT_INT8, "b"},    {TRT_INT16, "h"},   {TRT_INT32, "i"}, {TRT_INT64, "q"},
-                               {TRT_FLOAT16, "e"}, {TRT_FLOAT32, "f"}, {TRT_FLOAT64, "d"}, {TRT_BOOL, "?"}};
+                               {TRT_FLOAT16, "e"}, {TRT_FLOAT32, "f"}, {TRT_FLOAT64, "d"}, {TRT_BOOL, "?"}, {TRT_COMPLEX64, "Zf"}, {TRT_COMPLEX128, "Zd"}};
 
 const char* format_of(trt_dtype dtype) {
   for (const Format& f : kFormats)
@@ -28,11 +28,9 @@ const char* format_of(trt_dtype dtype) {
 bool dtype_of_format(const char* format, Py_ssize_t itemsize, trt_dtype* out) {
   if (!format) format = "B";
   if (*format == '@' || *format == '=' || *format == '<') ++format;
-  if (!*format || format[1]) return false;
-  char c = *format;
-  if (c == 'l') c = itemsize == 8 ? 'q' : 'i';  // NumPy's int64
+  if (strcmp(format, "l") == 0) format = itemsize == 8 ? "q" : "i";  // NumPy's int64
   for (const Format& f : kFormats) {
-    if (*f.text != c || static_cast<Py_ssize_t>(trt_dtype_size(f.dtype)) != itemsize) continue;
+    if (strcmp(f.text, format) != 0 || static_cast<Py_ssize_t>(trt_dtype_size(f.dtype)) != itemsize) continue;
     *out = f.dtype;
     return true;
   }
@@ -68,7 +66,7 @@ trt_tensor* cast(trt_tensor* t, trt_dtype dtype) {
 }
 
 bool unknown_format(const Buffer& b) {
-  PyErr_Format(PyExc_TypeError, "elements of the kind '%.50s' have no dtype here; known are float64, float32, float16, int64, int32, int16, int8, uint8, and bool",
+  PyErr_Format(PyExc_TypeError, "elements of the kind '%.50s' have no dtype here; known are complex128, complex64, float64, float32, float16, int64, int32, int16, int8, uint8, and bool",
                b.view.format ? b.view.format : "?");
   return false;
 }
@@ -89,7 +87,7 @@ trt_tensor* copy_of_buffer(const Buffer& b) {
 }
 
 bool has_array(PyObject* object) {
-  return !PyFloat_CheckExact(object) && !PyLong_Check(object) && !PyList_Check(object) && !PyTuple_Check(object) && !is_tensor(object) &&
+  return !PyFloat_CheckExact(object) && !PyLong_Check(object) && !PyComplex_CheckExact(object) && !PyList_Check(object) && !PyTuple_Check(object) && !is_tensor(object) &&
          (PyObject_HasAttrString(object, "__array_interface__") || PyObject_HasAttrString(object, "__array__"));
 }
 
@@ -100,18 +98,22 @@ Ref numpy_array(PyObject* object) {
 
 // --- nested sequences ---
 
-// The elements of a nested sequence, collected as doubles or as integers.
+// The elements of a nested sequence, collected as integers, as doubles, or as pairs of doubles (complex).
 class Sequence {
  public:
   bool read(PyObject* data) { return find_shape(data) && fill(data, 0); }
   trt_tensor* tensor(trt_dtype dtype) const {
-    const trt_dtype natural = any_float_ ? trt_get_default_dtype() : any_int_ ? TRT_INT64 : leaves_ ? TRT_BOOL : trt_get_default_dtype();
+    const trt_dtype natural = any_complex_ ? complex_default() : any_float_ ? trt_get_default_dtype() : any_int_ ? TRT_INT64 : leaves_ ? TRT_BOOL : trt_get_default_dtype();
     if (dtype == TRT_DTYPE_NONE) dtype = leaf_dtype_ != TRT_DTYPE_NONE && !mixed_ ? leaf_dtype_ : natural;
     if (!any_float_ && !is_floating(dtype) && dtype != TRT_BOOL && dtype != TRT_INT64 && !fits(dtype)) return nullptr;
+    if (any_complex_ && !is_complex(dtype)) {
+      PyErr_Format(PyExc_TypeError, "complex numbers cannot become elements of a %s tensor", trt_dtype_name(dtype));
+      return nullptr;
+    }
     const bool doubles = any_float_;
     trt_tensor* out = nullptr;
     trt_status* s = trt_tensor_from_data(doubles ? static_cast<const void*>(doubles_.data()) : ints_.data(), shape_.data(), shape_.size(),
-                                         doubles ? TRT_FLOAT64 : TRT_INT64, &out);
+                                         any_complex_ ? TRT_COMPLEX128 : doubles ? TRT_FLOAT64 : TRT_INT64, &out);
     return s ? failed(s) : cast(out, dtype);
   }
 
@@ -172,7 +174,20 @@ class Sequence {
     leaf_dtype_ = d;
     ++leaves_;
   }
+  static trt_dtype complex_default() { return trt_get_default_dtype() == TRT_FLOAT64 ? TRT_COMPLEX128 : TRT_COMPLEX64; }
   void push(const trt_scalar& s) {
+    if (s.kind == TRT_SCALAR_COMPLEX && !any_complex_) {
+      if (!any_float_) doubles_.assign(ints_.begin(), ints_.end());
+      any_float_ = any_complex_ = true;
+      std::vector<double> pairs;
+      for (double v : doubles_) pairs.insert(pairs.end(), {v, 0});
+      doubles_ = std::move(pairs);
+    }
+    if (any_complex_) {
+      const double part = s.kind == TRT_SCALAR_COMPLEX ? s.value.c[0] : s.kind == TRT_SCALAR_DOUBLE ? s.value.d : static_cast<double>(s.value.i);
+      doubles_.insert(doubles_.end(), {part, s.kind == TRT_SCALAR_COMPLEX ? s.value.c[1] : 0});
+      return;
+    }
     const bool is_float = s.kind == TRT_SCALAR_DOUBLE;
     if (is_float && !any_float_) {
       any_float_ = true;
@@ -204,10 +219,17 @@ class Sequence {
     }
     leaf_dtype(trt_tensor_dtype(t));
     const auto n = static_cast<size_t>(trt_tensor_numel(t));
-    const bool floats = is_floating(trt_tensor_dtype(t));
-    std::vector<int64_t> room(n);
-    if (trt_status* s = trt_tensor_copy_to_host(t, room.data(), floats ? TRT_FLOAT64 : TRT_INT64, static_cast<int64_t>(n))) return raise(s), false;
+    const bool floats = is_floating(trt_tensor_dtype(t)), complex = is_complex(trt_tensor_dtype(t));
+    std::vector<int64_t> room(complex ? 2 * n : n);
+    if (trt_status* s = trt_tensor_copy_to_host(t, room.data(), complex ? TRT_COMPLEX128 : floats ? TRT_FLOAT64 : TRT_INT64, static_cast<int64_t>(n)))
+      return raise(s), false;
     for (size_t i = 0; i < n; ++i) {
+      if (complex) {
+        trt_scalar s = {TRT_SCALAR_COMPLEX, 0, {}};
+        memcpy(s.value.c, &room[2 * i], sizeof s.value.c);
+        push(s);
+        continue;
+      }
       trt_scalar s = {floats ? TRT_SCALAR_DOUBLE : trt_tensor_dtype(t) == TRT_BOOL ? TRT_SCALAR_BOOL : TRT_SCALAR_INT, 0, {room[i]}};
       if (floats) memcpy(&s.value.d, &room[i], sizeof(double));
       push(s);
@@ -217,7 +239,7 @@ class Sequence {
 
   std::vector<int64_t> shape_, ints_;
   std::vector<double> doubles_;
-  bool any_float_ = false, any_int_ = false, mixed_ = false;
+  bool any_float_ = false, any_int_ = false, any_complex_ = false, mixed_ = false;
   int64_t leaves_ = 0;
   trt_dtype leaf_dtype_ = TRT_DTYPE_NONE;  // of tensors; NONE for Python's numbers
 };
@@ -233,6 +255,12 @@ PyObject* nest(const trt_tensor* t, const int64_t* shape, size_t ndim, const cha
       return PyBool_FromLong(*p);
     }
     *at += 8;
+    if (is_complex(d)) {
+      double v[2];
+      memcpy(v, p, sizeof v);
+      *at += 8;
+      return PyComplex_FromDoubles(v[0], v[1]);
+    }
     if (is_floating(d)) {
       double v;
       memcpy(&v, p, sizeof v);
@@ -253,9 +281,9 @@ PyObject* nest(const trt_tensor* t, const int64_t* shape, size_t ndim, const cha
 
 PyObject* tensor_tolist(PyObject* self, PyObject*) {
   const trt_tensor* t = tensor_of(self);
-  const trt_dtype d = trt_tensor_dtype(t), host = is_floating(d) ? TRT_FLOAT64 : d == TRT_BOOL ? TRT_BOOL : TRT_INT64;
+  const trt_dtype d = trt_tensor_dtype(t), host = is_complex(d) ? TRT_COMPLEX128 : is_floating(d) ? TRT_FLOAT64 : d == TRT_BOOL ? TRT_BOOL : TRT_INT64;
   const int64_t n = trt_tensor_numel(t);
-  std::unique_ptr<char[]> room(new char[static_cast<size_t>(n) * 8 + 8]);
+  std::unique_ptr<char[]> room(new char[static_cast<size_t>(n) * 16 + 16]);
   if (trt_status* s = run(n, [&] { return trt_tensor_copy_to_host(t, room.get(), host, n); })) return raise(s);
   const char* at = room.get();
   return nest(t, trt_tensor_sizes(t), trt_tensor_ndim(t), &at);
@@ -373,14 +401,14 @@ struct DLManagedTensorVersioned {
   DLTensor dl_tensor;
 };
 constexpr int32_t kDLCPU = 1, kDLCUDAHost = 3;
-enum : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4, kDLBool = 6 };
+enum : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4, kDLComplex = 5, kDLBool = 6 };
 
 DLDataType dlpack_type(trt_dtype d) {
-  const uint8_t code = d == TRT_BOOL ? kDLBool : d == TRT_BFLOAT16 ? kDLBfloat : is_floating(d) ? kDLFloat : d == TRT_UINT8 ? kDLUInt : kDLInt;
+  const uint8_t code = d == TRT_BOOL ? kDLBool : d == TRT_BFLOAT16 ? kDLBfloat : is_complex(d) ? kDLComplex : is_floating(d) ? kDLFloat : d == TRT_UINT8 ? kDLUInt : kDLInt;
   return {code, static_cast<uint8_t>(8 * trt_dtype_size(d)), 1};
 }
 bool dtype_of_dlpack(DLDataType type, trt_dtype* out) {
-  for (trt_dtype d : {TRT_UINT8, TRT_INT8, TRT_INT16, TRT_INT32, TRT_INT64, TRT_FLOAT16, TRT_FLOAT32, TRT_FLOAT64, TRT_BOOL, TRT_BFLOAT16}) {
+  for (trt_dtype d : {TRT_UINT8, TRT_INT8, TRT_INT16, TRT_INT32, TRT_INT64, TRT_FLOAT16, TRT_FLOAT32, TRT_FLOAT64, TRT_BOOL, TRT_BFLOAT16, TRT_COMPLEX64, TRT_COMPLEX128}) {
     const DLDataType t = dlpack_type(d);
     if (t.code != type.code || t.bits != type.bits || type.lanes != 1) continue;
     *out = d;

@@ -126,7 +126,7 @@ class Indexer {
     const trt_tensor* t;
     if (is_tensor(o)) {
       t = tensor_of(o);
-      if (trt_tensor_ndim(t) == 0 && !is_floating(trt_tensor_dtype(t))) {
+      if (trt_tensor_ndim(t) == 0 && !is_floating(trt_tensor_dtype(t)) && !is_complex(trt_tensor_dtype(t))) {
         if (trt_tensor_dtype(t) != TRT_BOOL && trt_tensor_dtype(t) != TRT_UINT8) return Ref(PyNumber_Index(o));
         // A mask without dimensions is True or False.
         const int truth = PyObject_IsTrue(o);

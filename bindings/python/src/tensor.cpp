@@ -241,24 +241,35 @@ bool one_number(PyObject* self, const char* what, trt_scalar* out) {
   }
   return true;
 }
+// A complex number without an imaginary part becomes its real one.
+bool real_number(trt_scalar* s, const char* what) {
+  if (s->kind != TRT_SCALAR_COMPLEX) return true;
+  if (s->value.c[1] != 0) {
+    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow: it has an imaginary part", what);
+    return false;
+  }
+  s->kind = TRT_SCALAR_DOUBLE;
+  return true;
+}
 int tensor_bool(PyObject* self) {
   trt_scalar s;
   if (!one_number(self, "bool", &s)) return -1;
+  if (s.kind == TRT_SCALAR_COMPLEX) return s.value.c[0] != 0 || s.value.c[1] != 0;
   return s.kind == TRT_SCALAR_DOUBLE ? s.value.d != 0 : s.value.i != 0;
 }
 PyObject* tensor_int(PyObject* self) {
   trt_scalar s;
-  if (!one_number(self, "int", &s)) return nullptr;
+  if (!one_number(self, "int", &s) || !real_number(&s, "int")) return nullptr;
   return s.kind == TRT_SCALAR_DOUBLE ? PyLong_FromDouble(s.value.d) : PyLong_FromLongLong(s.value.i);
 }
 PyObject* tensor_float(PyObject* self) {
   trt_scalar s;
-  if (!one_number(self, "float", &s)) return nullptr;
+  if (!one_number(self, "float", &s) || !real_number(&s, "float")) return nullptr;
   return PyFloat_FromDouble(s.kind == TRT_SCALAR_DOUBLE ? s.value.d : static_cast<double>(s.value.i));
 }
 PyObject* tensor_index(PyObject* self) {
   trt_scalar s;
-  if (is_floating(trt_tensor_dtype(tensor_of(self))) || trt_tensor_numel(tensor_of(self)) != 1) {
+  if (is_floating(trt_tensor_dtype(tensor_of(self))) || is_complex(trt_tensor_dtype(tensor_of(self))) || trt_tensor_numel(tensor_of(self)) != 1) {
     PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
     return nullptr;
   }
@@ -559,6 +570,13 @@ bool to_scalar(PyObject* object, trt_scalar* out) {
     *out = {TRT_SCALAR_INT, 0, {PyLong_AsLongLong(object)}};
     return !(out->value.i == -1 && PyErr_Occurred());
   }
+  if (PyComplex_Check(object)) {
+    const Py_complex v = PyComplex_AsCComplex(object);
+    *out = {TRT_SCALAR_COMPLEX, 0, {}};
+    out->value.c[0] = v.real;
+    out->value.c[1] = v.imag;
+    return true;
+  }
   // Numbers of NumPy and their like.
   if (is_tensor(object) || PySequence_Check(object) || PyType_Check(object) || !Py_TYPE(object)->tp_as_number) return false;
   const char* name = Py_TYPE(object)->tp_name;
@@ -578,11 +596,12 @@ bool to_scalar(PyObject* object, trt_scalar* out) {
 
 PyObject* wrap_scalar(trt_scalar s) {
   if (s.kind == TRT_SCALAR_DOUBLE) return PyFloat_FromDouble(s.value.d);
+  if (s.kind == TRT_SCALAR_COMPLEX) return PyComplex_FromDoubles(s.value.c[0], s.value.c[1]);
   return s.kind == TRT_SCALAR_BOOL ? PyBool_FromLong(s.value.i != 0) : PyLong_FromLongLong(s.value.i);
 }
 
 trt_tensor* number_tensor(trt_scalar number, const trt_tensor* other) {
-  const auto rank = [](trt_dtype d) { return d == TRT_BOOL ? 0 : is_floating(d) ? 2 : 1; };
+  const auto rank = [](trt_dtype d) { return d == TRT_BOOL ? 0 : is_complex(d) ? 3 : is_floating(d) ? 2 : 1; };
   trt_dtype dtype = TRT_DTYPE_NONE;
   if (other && number.kind <= rank(trt_tensor_dtype(other))) dtype = trt_tensor_dtype(other);
   trt_tensor* out = nullptr;

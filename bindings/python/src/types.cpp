@@ -17,13 +17,13 @@ struct DeviceObject {
   trt_device device;
 };
 
-constexpr trt_dtype kDTypes[] = {TRT_UINT8, TRT_INT8, TRT_INT16, TRT_INT32, TRT_INT64, TRT_FLOAT16, TRT_FLOAT32, TRT_FLOAT64, TRT_BOOL, TRT_BFLOAT16};
+constexpr trt_dtype kDTypes[] = {TRT_UINT8, TRT_INT8, TRT_INT16, TRT_INT32, TRT_INT64, TRT_FLOAT16, TRT_FLOAT32, TRT_FLOAT64, TRT_BOOL, TRT_BFLOAT16, TRT_COMPLEX64, TRT_COMPLEX128};
 constexpr int kDTypeNumbers = TRT_BFLOAT16 + 1;
 struct Alias {
   const char* name;
   trt_dtype dtype;
 };
-constexpr Alias kAliases[] = {{"half", TRT_FLOAT16}, {"float", TRT_FLOAT32}, {"double", TRT_FLOAT64}, {"short", TRT_INT16}, {"int", TRT_INT32}, {"long", TRT_INT64}};
+constexpr Alias kAliases[] = {{"half", TRT_FLOAT16}, {"float", TRT_FLOAT32}, {"double", TRT_FLOAT64}, {"short", TRT_INT16}, {"int", TRT_INT32}, {"long", TRT_INT64}, {"cfloat", TRT_COMPLEX64}, {"cdouble", TRT_COMPLEX128}};
 constexpr const char* kDeviceTypes[] = {"cpu", "cuda", "meta", "privateuse1", "privateuse2", "privateuse3"};
 
 PyTypeObject *dtype_type, *device_type, *size_type;
@@ -49,14 +49,14 @@ PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(
 PyObject* dtype_name(PyObject* self, void*) { return PyUnicode_FromString(trt_dtype_name(dtype_of(self))); }
 PyObject* dtype_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(trt_dtype_size(dtype_of(self))); }
 PyObject* dtype_is_floating(PyObject* self, void*) { return PyBool_FromLong(is_floating(dtype_of(self))); }
-PyObject* dtype_is_complex(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* dtype_is_complex(PyObject* self, void*) { return PyBool_FromLong(is_complex(dtype_of(self))); }
 PyObject* dtype_is_signed(PyObject* self, void*) { return PyBool_FromLong(dtype_of(self) != TRT_UINT8 && dtype_of(self) != TRT_BOOL); }
 
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr}, {}};
 PyGetSetDef dtype_getset[] = {{"name", dtype_name, nullptr, "Its name, \"float32\".", nullptr},
                               {"itemsize", dtype_itemsize, nullptr, "Bytes of an element.", nullptr},
                               {"is_floating_point", dtype_is_floating, nullptr, "Whether its numbers are floating-point ones.", nullptr},
-                              {"is_complex", dtype_is_complex, nullptr, "False.", nullptr},
+                              {"is_complex", dtype_is_complex, nullptr, "Whether its numbers are complex.", nullptr},
                               {"is_signed", dtype_is_signed, nullptr, "Whether it holds negative numbers.", nullptr},
                               {}};
 PyType_Slot dtype_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(plain_dealloc)},
@@ -158,6 +158,8 @@ PyMethodDef functions[] = {{"_set_size_class", set_size_class, METH_O, nullptr},
 
 bool is_floating(trt_dtype dtype) { return dtype == TRT_FLOAT32 || dtype == TRT_FLOAT64 || dtype == TRT_FLOAT16 || dtype == TRT_BFLOAT16; }
 
+bool is_complex(trt_dtype dtype) { return dtype == TRT_COMPLEX64 || dtype == TRT_COMPLEX128; }
+
 PyObject* wrap_dtype(trt_dtype dtype) {
   PyObject* found = dtype >= 0 && dtype < kDTypeNumbers && dtypes[dtype] ? dtypes[dtype] : Py_None;
   Py_INCREF(found);
@@ -185,6 +187,7 @@ bool to_dtype(PyObject* object, trt_dtype* out) {
   else if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) *out = TRT_FLOAT64;
   else if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) *out = TRT_INT64;
   else if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) *out = TRT_BOOL;
+  else if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) *out = TRT_COMPLEX128;
   else return false;
   return true;
 }

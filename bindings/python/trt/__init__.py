@@ -19,7 +19,7 @@ from trt._C import (CallbackError, CancelledError, DataError, EndOfDataError, Er
 from trt._size import Size
 from trt._tensor import Tensor
 from trt._ops import *  # noqa: F403  (hides built-in functions from here on, as sum and all)
-from trt._dtypes import (bfloat16, bool, double, finfo, float, float16, float32, float64, half, iinfo, int, int8, int16, int32, int64, long, short, uint8,
+from trt._dtypes import (bfloat16, bool, cdouble, cfloat, complex64, complex128, double, finfo, float, float16, float32, float64, half, iinfo, int, int8, int16, int32, int64, long, short, uint8,
                          can_cast, get_default_dtype, promote_types, result_type, set_default_dtype)
 from trt._modes import CancelToken, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from trt._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state

@@ -32,7 +32,7 @@ class iinfo:
     """Limits of an integer dtype."""
 
     def __init__(self, dtype):
-        if dtype.is_floating_point or dtype.name == "bool":
+        if dtype.is_floating_point or dtype.is_complex or dtype.name == "bool":
             raise TypeError(f"iinfo needs an integer dtype, not {dtype}")
         self.dtype = dtype.name
         self.bits = 8 * dtype.itemsize
@@ -60,7 +60,7 @@ def result_type(a, b):
     a, b = shape_only(a), shape_only(b)
     if not isinstance(a, _C.TensorBase) and not isinstance(b, _C.TensorBase):
         a = _C._from_data(a, None)
-    return _C._operators["maximum"](a, b).dtype if isinstance(a, _C.TensorBase) else _C._operators["maximum"](b, a).dtype
+    return _C._operators["add"](a, b).dtype if isinstance(a, _C.TensorBase) else _C._operators["add"](b, a).dtype
 
 
 def promote_types(a, b):
@@ -75,5 +75,5 @@ def promote_types(a, b):
 def can_cast(from_, to):
     """Whether PyTorch's rules let an operation with a result of the first dtype write into the second."""
     def rank(d):
-        return 2 if d.is_floating_point else 0 if d.name == "bool" else 1
+        return 3 if d.is_complex else 2 if d.is_floating_point else 0 if d.name == "bool" else 1
     return rank(from_) <= rank(to)

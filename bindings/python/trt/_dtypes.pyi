@@ -14,6 +14,10 @@ float32: _dtype
 float: _dtype
 float64: _dtype
 double: _dtype
+complex64: _dtype
+cfloat: _dtype
+complex128: _dtype
+cdouble: _dtype
 bfloat16: _dtype
 bool: _dtype
 

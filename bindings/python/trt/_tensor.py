@@ -124,21 +124,30 @@ class Tensor(_C.TensorBase):
 
     @property
     def mH(self):
-        """Matrices transposed."""
-        return self.mT
+        """Matrices transposed and conjugated."""
+        return self.mT.conj()
 
     @property
     def real(self):
-        """The tensor itself."""
-        return self
+        """The real part, a view; a real tensor itself."""
+        return _C._operators["real"](self)
+
+    @property
+    def imag(self):
+        """The imaginary part of a complex tensor, a view."""
+        return _C._operators["imag"](self)
+
+    def __complex__(self):
+        """The only element as a complex number."""
+        return complex(self.item())
 
     def is_signed(self):
         """Whether the dtype holds negative numbers."""
         return self.dtype.is_signed
 
     def is_complex(self):
-        """False."""
-        return False
+        """Whether the dtype is complex."""
+        return self.dtype.is_complex
 
     def is_nonzero(self):
         """Whether the only element is not zero."""

@@ -2,7 +2,8 @@
 
 from trt import _C
 
-_TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+_TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7), "complex64": (1.3e-6, 1e-5),
+               "complex128": (1e-7, 1e-7)}
 
 
 def make_tensor(*shape, dtype, low=-9, high=9, requires_grad=False):
@@ -10,6 +11,9 @@ def make_tensor(*shape, dtype, low=-9, high=9, requires_grad=False):
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     if dtype.is_floating_point:
         t = _C._operators["empty"](shape, dtype=dtype).uniform_(low, high)
+    elif dtype.is_complex:
+        part = _C._dtypes["float32" if dtype.name == "complex64" else "float64"]
+        t = _C._operators["view_as_complex"](_C._operators["empty"]((*shape, 2), dtype=part).uniform_(low, high))
     elif dtype.name == "bool":
         t = _C._operators["randint"](0, 2, shape).to(dtype)
     else:
@@ -39,7 +43,8 @@ def assert_close(actual, expected, *, rtol=None, atol=None, equal_nan=False, che
         raise AssertionError(msg or f"The values for attribute 'dtype' do not match: {a.dtype} != {e.dtype}.")
     defaults = max((_TOLERANCES.get(x.dtype.name, (0.0, 0.0)) for x in (a, e)))
     rtol, atol = defaults[0] if rtol is None else rtol, defaults[1] if atol is None else atol
-    a, e = a.detach().to(_C._dtypes["float64"]), e.detach().to(_C._dtypes["float64"])
+    wide = _C._dtypes["complex128" if a.dtype.is_complex or e.dtype.is_complex else "float64"]
+    a, e = a.detach().to(wide), e.detach().to(wide)
     close = _C._operators["isclose"](a, e, rtol, atol, equal_nan)
     if bool(close.all()):
         return

@@ -174,7 +174,8 @@ def _node(plan):
         body.append("    }\n")
     return (f"struct {name} final : Node {{\n{''.join(members)}"
             f'  const char* name() const override {{ return {node_label(op)}; }}\n'
-            f"  void apply([[maybe_unused]] const GradVec& grads, GradVec& out) override {{\n{''.join(body)}  }}\n"
+            + ("" if "complex_direct" in op.tags else "  bool conjugates() const override { return true; }\n")
+            + f"  void apply([[maybe_unused]] const GradVec& grads, GradVec& out) override {{\n{''.join(body)}  }}\n"
             + (f"  void release_saved() override {{ {' '.join(release)} }}\n"
                f"  void visit_saved(const std::function<void(const Tensor&)>& f) const override {{ {' '.join(visit)} }}\n" if release else "")
             + "};\n")
@@ -270,7 +271,7 @@ def _kernel(plan, v):
             edges.append("    node->add_no_edge();\n")
     relevant = ", ".join(a for a in plan.diff_args if a in _with_formula(plan))
     if v.kind == "inplace":
-        out.append(f"  const bool needs = is_floating({self_name}.dtype()) && any_requires_grad({relevant});\n  check_inplace({self_name}, needs, \"{op.name}_\");\n"
+        out.append(f"  const bool needs = is_differentiable({self_name}.dtype()) && any_requires_grad({relevant});\n  check_inplace({self_name}, needs, \"{op.name}_\");\n"
                    f"  if (TRT_LIKELY(!needs)) {{\n    BelowAutogradGuard below;\n    return {forward};\n  }}\n")
         out.append(f"  auto node = make_node<{name}>();\n  {{\n{''.join(edges)}{_save_statements(plan, v, 'before')}  }}\n")
         out.append(f"  {{\n    BelowAutogradGuard below;\n    {forward};\n  }}\n  rebase_history({self_name}, node);\n  {{\n{_save_statements(plan, v, 'after')}  }}\n  return {self_name};\n}}\n")

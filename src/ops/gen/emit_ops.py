@@ -44,6 +44,8 @@ def native_header(group, ops):
             parts["composite"].append(f"{s.cpp_return()} {op.ident}({params});\n")
         elif op.kind == "view":
             parts["view"].append(f"{s.cpp_return()} {op.ident}({params});\n")
+        if op.complex_composite:
+            parts["composite"].append(f"{s.cpp_return()} {op.ident}_complex({params});\n")
     for ns, lines in parts.items():
         if lines:
             out.append(f"namespace trt::{ns} {{\n{''.join(lines)}}}  // namespace trt::{ns}\n\n")
@@ -74,9 +76,42 @@ def _wrapper(v):
     checks = "".join(f'  if (TRT_UNLIKELY(!{a.name}.defined())) throw_missing_argument("{s.full_name}", "{a.name}");\n'
                      for a in s.args if a.type.is_tensor and not a.type.optional)
     checks += "".join(f'  check_may_change({a.name}, "{s.name}");\n' for a in s.args if a.type.is_tensor and a.type.written)
+    checks += _complex_case(v)
     dispatch = "dispatch_view_call" if v.op.kind == "view" else "dispatch_call"
     args = _call_args(s, f"table::{v.ident}, {_keys(s)}")
     return f"{s.cpp_return()} {v.cpp_name}({s.cpp_params()}) {{\n{checks}  return {dispatch}<{types}>({args});\n}}\n"
+
+
+def _complex_case(v):
+    """Complex tensors of an operator whose kernels are real: made of other operators, above autograd."""
+    op, s, vs = v.op, v.op.schema, v.schema
+    if not op.complex_composite:
+        return ""
+    tensors = [a.name for a in s.args if a.type.kind == "Tensor"]
+    optional = {a.name for a in s.args if a.type.optional}
+    condition = " || ".join(f"({n}.defined() && is_complex({n}.dtype()))" if n in optional else f"is_complex({n}.dtype())" for n in tensors)
+    condition += "".join(f" || ({a.name} && is_complex(*{a.name}))" for a in s.args if a.type.kind == "ScalarType" and a.type.optional)
+    call = f"composite::{op.ident}_complex({', '.join(s.names())})"
+    if v.kind == "functional":
+        body = f"return {call};"
+    elif v.kind == "inplace":
+        target = s.args[0].name
+        body = (f"const Tensor result = {call};\n"
+                f'    check_inplace_result({target}, TensorSpec(result.sizes(), result.dtype(), result.device()), "{op.name}_");\n'
+                f"    return op::copy_({target}, result);")
+    else:
+        outs = [a.name for a in vs.args[len(s.args):]]
+        grads = " || ".join(f"requires_grad_quick({n})" for n in tensors + outs if n not in optional)
+        body = (f'if (thread_state.grad_enabled && ({grads}))\n      throw_error(Code::kFailedPrecondition, "{op.name}: the out variant records no gradients, but an argument requires them; '
+                f'use the functional form or no_grad");\n    ')
+        if len(outs) == 1:
+            body += f'store_out({outs[0]}, {call}, "{op.name}");\n    return {outs[0]};'
+        else:
+            body += f"auto results = {call};\n"
+            body += "".join(f'    check_output({o}, std::get<{i}>(results), "{op.name}");\n' for i, o in enumerate(outs))
+            body += "".join(f"    write_output({o}, std::get<{i}>(results));\n" for i, o in enumerate(outs))
+            body += f"    return {vs.cpp_return()}({', '.join(outs)});"
+    return f"  if (TRT_UNLIKELY({condition})) {{\n    {body}\n  }}\n"
 
 
 def _pointwise_inputs(op):
@@ -241,6 +276,7 @@ def source(group, ops, all_groups):
         for op in pointwise_ops:
             inputs, scalars = _pointwise_inputs(op)
             kinds = " | ".join({"float": "kTakesFloat", "int": "kTakesInt", "bool": "kTakesBool"}[k] for k in op.spec["kinds"].split())
+            kinds += {"None": "", "True": " | kTakesComplex", "real": " | kTakesComplex | kRealResult"}[str(op.spec.get("complex"))]
             divisor, exponent = _integer_hazards(op)
             unrounded = inputs.index(op.spec["unrounded"]) if "unrounded" in op.spec else -1
             promote_scalars = "true" if op.spec.get("promote_scalars") else "false"
@@ -294,7 +330,8 @@ def registration_source(groups, shards):
         out.append(f"void register_{g}_ops();\nvoid register_{g}_autograd();\n")
     for i in range(shards):
         out.append(f"void register_pointwise_cpu_{i}();\n")
+    out.append("void register_pointwise_complex();\n")
     out.append("\nvoid register_operators() {\n" + "".join(f"  register_{g}_ops();\n" for g in groups))
-    out.append("".join(f"  register_pointwise_cpu_{i}();\n" for i in range(shards)) + "}\n\n")
+    out.append("".join(f"  register_pointwise_cpu_{i}();\n" for i in range(shards)) + "  register_pointwise_complex();\n}\n\n")
     out.append("void register_autograd() {\n" + "".join(f"  register_{g}_autograd();\n" for g in groups) + "}\n\n}  // namespace trt\n")
     return "".join(out)

@@ -32,9 +32,12 @@ for _n, _d in {
     "asinh": "rsqrt(x * x + 1.0)", "acosh": "rsqrt(x * x - 1.0)", "atanh": "1.0 / (1.0 - x * x)",
     "sigmoid": "sigmoid(x) * (1.0 - sigmoid(x))", "erf": "1.1283791670955126 * exp(-(x * x))", "erfc": "-1.1283791670955126 * exp(-(x * x))",
     "erfinv": "0.886226925452758 * exp(erfinv(x) * erfinv(x))", "lgamma": "digamma(x)",
-    "floor": "0.0", "ceil": "0.0", "trunc": "0.0", "round": "0.0", "sign": "0.0", "frac": "1.0",
+    "floor": "0.0", "ceil": "0.0", "trunc": "0.0", "round": "0.0", "frac": "1.0",
 }.items():
     _prim(_n, "V>V", (_d,))
+_prim("sign", "V>V", ("0.0",), "sgn")
+_prim("angle", "V>V", ("0.0",))
+_prim("conj", "V>V", None, "conj_physical")
 _prim("digamma", "V>V", ("trigamma(x)",))
 _prim("trigamma", "V>V", ("polygamma(2.0, x)",))
 _prim("polygamma", "VV>V", (None, "polygamma(x + 1.0, y)"))
@@ -260,6 +263,35 @@ def highway(e, scalars):
     return f"prim::{fn}(d, {', '.join(args)})"
 
 
+def complex_calls(e, scalars):
+    """C++ over complex numbers named like the arguments, of the type C, by the primitives of namespace cx (kernels/scalar/complex.h). `scalars`: the
+    names that are numbers, most of them real."""
+    if e.fn == "name":
+        return e.value + "_"
+    if e.fn == "const":
+        v = int(e.value) if isinstance(e.value, bool) else e.value
+        if isinstance(v, float) and math.isinf(v):
+            v = "-HUGE_VAL" if v < 0 else "HUGE_VAL"
+        elif isinstance(v, float) and math.isnan(v):
+            v = "NAN"
+        return f"cx::constant<C>({v})"
+    args = [complex_calls(a, scalars) for a in e.args]
+    if e.fn == "mul":
+        for number, other in ((0, 1), (1, 0)):
+            if e.args[number].fn == "const" or e.args[number].fn == "name" and e.args[number].value in scalars:
+                return f"cx::scale({args[number]}, {args[other]})"
+    return f"cx::{e.fn}({', '.join(args)})"
+
+
+# What kernels/scalar/complex.h has.
+COMPLEX = set("""add sub mul div fma neg conj abs angle sign reciprocal sqrt rsqrt pow exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh
+asinh acosh atanh sigmoid where eq ne lt le gt ge isnan isinf isfinite mask_and mask_or mask_xor mask_not""".split())
+
+
+def has_complex(e):
+    return all(n.fn in COMPLEX or n.fn in ("name", "const") for n in e.walk())
+
+
 def operator_calls(e):
     """C++ that computes e by calls of public operators; names are Tensors in scope, numbers become wrapped numbers."""
     if e.fn == "name":
@@ -308,6 +340,9 @@ def derive_gradients(op, declared):
         if name in stated:
             if str(stated[name]) in ("none", "None"):
                 continue
+            if str(stated[name]).startswith("formula "):
+                grads[name] = str(stated[name]).removeprefix("formula ")
+                continue
             g = parse(str(stated[name]), names)
         elif differentiable(op.expr, name):
             g = call("mul", Node("name", (), "grad"), derivative(op.expr, name))
@@ -330,6 +365,8 @@ def derive_gradients(op, declared):
             schema = Schema(ident, "", tuple(args), (Argument("", Type("Tensor")),))
             conditions = {tensors[0]} if op.spec["promote"] == "skip_first" and tensors[0] in used else set()
             h = Op(op.group, schema, "pointwise", {"promote": "default", "kinds": "float"}, hidden=True, expr=g, compose_grad=True)
+            if op.spec.get("complex") and has_complex(g):
+                h.spec["complex"] = True
             h.grad = {}
             for a in args:
                 if not a.type.is_tensor or a.name in conditions:

@@ -8,7 +8,7 @@ import yaml
 from . import expr
 from .schema import Argument, Schema, Type
 
-_KEYS = {"func", "doc", "pointwise", "structured", "native", "composite", "view", "scalar", "inplace", "out", "grad", "tags", "c_name", "grad_scalar"}
+_KEYS = {"func", "doc", "pointwise", "structured", "native", "composite", "view", "scalar", "inplace", "out", "grad", "tags", "c_name", "grad_scalar", "complex"}
 _CPP_KEYWORDS = {"float", "double", "bool", "int", "long", "short", "char", "and", "or", "not", "xor"}
 _KINDS = ("pointwise", "structured", "native", "composite", "view")
 
@@ -36,6 +36,7 @@ class Op:
     expr: object = None      # pointwise: parsed expression
     exprs: dict = field(default_factory=dict)  # pointwise: by category where they differ
     compose_grad: bool = False  # gradients are emitted as calls of other operators
+    complex_composite: bool = False  # complex tensors go to composite::<ident>_complex, made of other operators
 
     @property
     def name(self):
@@ -123,7 +124,8 @@ def _load_entry(group, e):
         raise ValueError(f"exactly one of {_KINDS} is needed")
     kind = kinds[0]
     schema = Schema.parse(e["func"])
-    op = Op(group, schema, kind, e[kind], doc=(e.get("doc") or "").strip(), tags=tuple((e.get("tags") or "").split()), c_name=e.get("c_name"))
+    op = Op(group, schema, kind, e[kind], doc=(e.get("doc") or "").strip(), tags=tuple((e.get("tags") or "").split()), c_name=e.get("c_name"),
+            complex_composite=e.get("complex") == "composite")
     single = len(schema.returns) == 1 and schema.returns[0].type.is_tensor
     all_tensors = all(r.type.is_tensor for r in schema.returns)
     if kind == "pointwise":
@@ -158,6 +160,10 @@ def _load_pointwise(op, e):
     op.spec = spec
     names = {a.name: ("tensor" if a.type.is_tensor else "scalar") for a in op.schema.args}
     op.expr = expr.parse(spec["expr"], names)
+    if "expr_complex" in spec:
+        op.exprs["complex"] = expr.parse(spec["expr_complex"], names)
+    if spec.get("complex") and not expr.has_complex(op.exprs.get("complex", op.expr)):
+        raise ValueError("a primitive of the expression has no complex form")
     for category in ("int", "bool"):
         if "expr_" + category in spec:
             op.exprs[category] = expr.parse(spec["expr_" + category], names)

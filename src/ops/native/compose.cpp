@@ -111,7 +111,28 @@ Tensor T(const Tensor& self) {
   return op::permute(self, order);
 }
 
-Tensor isreal(const Tensor& self) { return op::ones_like(self, DType::Bool, std::nullopt); }
+Tensor real(const Tensor& self) { return is_complex(self.dtype()) ? op::select(op::view_as_real(self), -1, 0) : self; }
+Tensor imag(const Tensor& self) {
+  TRT_CHECK(is_complex(self.dtype()), "imag: needs a complex tensor, got ", self);
+  return op::select(op::view_as_real(self), -1, 1);
+}
+Tensor isreal(const Tensor& self) {
+  return is_complex(self.dtype()) ? op::eq(op::imag(self), Scalar(0)) : op::ones_like(self, DType::Bool, std::nullopt);
+}
+Tensor conj(const Tensor& self) { return is_complex(self.dtype()) ? op::conj_physical(self) : self; }
+
+Tensor complex(const Tensor& real, const Tensor& imag) {
+  TRT_CHECK(real.dtype() == imag.dtype() && (real.dtype() == DType::Float32 || real.dtype() == DType::Float64),
+            "complex: needs two tensors of one dtype, float32 or float64, got ", real, " and ", imag);
+  const DimVector shape = broadcast_shapes(real.sizes(), imag.sizes(), "complex");
+  const Tensor parts[] = {op::expand(real, shape), op::expand(imag, shape)};
+  return op::view_as_complex(op::stack(TensorList(parts, 2), -1));
+}
+Tensor polar(const Tensor& abs, const Tensor& angle) {
+  TRT_CHECK(abs.dtype() == angle.dtype() && (abs.dtype() == DType::Float32 || abs.dtype() == DType::Float64),
+            "polar: needs two tensors of one dtype, float32 or float64, got ", abs, " and ", angle);
+  return op::complex(op::mul(abs, op::cos(angle)), op::mul(abs, op::sin(angle)));
+}
 
 Tensors broadcast_tensors(TensorList tensors) {
   DimVector shape;
@@ -305,14 +326,18 @@ Tensor positive(const Tensor& self) {
   return self;
 }
 
+// In complex128 when base or exponent is complex, else in float64.
+static DType float_power_dtype(bool complex) { return complex ? DType::Complex128 : DType::Float64; }
+static Scalar float_power_number(const Scalar& s) { return s.is_complex() ? s : Scalar(s.to_double()); }
 Tensor float_power_Tensor_Tensor(const Tensor& self, const Tensor& exponent) {
-  return op::pow(op::to(self, DType::Float64), op::to(exponent, DType::Float64));
+  const DType dtype = float_power_dtype(is_complex(self.dtype()) || is_complex(exponent.dtype()));
+  return op::pow(op::to(self, dtype), op::to(exponent, dtype));
 }
 Tensor float_power_Tensor_Scalar(const Tensor& self, const Scalar& exponent) {
-  return op::pow(op::to(self, DType::Float64), Scalar(exponent.to_double()));
+  return op::pow(op::to(self, float_power_dtype(is_complex(self.dtype()) || exponent.is_complex())), float_power_number(exponent));
 }
 Tensor float_power_Scalar(const Scalar& self, const Tensor& exponent) {
-  return op::pow(Scalar(self.to_double()), op::to(exponent, DType::Float64));
+  return op::pow(float_power_number(self), op::to(exponent, float_power_dtype(is_complex(exponent.dtype()) || self.is_complex())));
 }
 
 // --- casts ---

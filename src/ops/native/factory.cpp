@@ -51,6 +51,8 @@ Tensor zeros(IntArrayRef size, std::optional<DType> dtype, std::optional<Device>
 Tensor scalar_tensor(const Scalar& s, std::optional<DType> dtype, std::optional<Device> device) { return full({}, s, dtype, device); }
 
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, std::optional<Device> device) {
+  TRT_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex() && !(dtype && is_complex(*dtype)), "arange: not for complex numbers, got ", start, ", ", end,
+            " and ", step);
   const bool integral = !start.is_double() && !end.is_double() && !step.is_double();
   const DType type = dtype.value_or(integral ? DType::Int64 : thread_state.default_dtype);
   const double s = start.to_double(), e = end.to_double(), d = step.to_double();
@@ -81,7 +83,19 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, std::o
 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype, std::optional<Device> device) {
   TRT_CHECK(steps >= 0, "linspace: steps must not be negative, got ", steps);
-  Tensor t = empty_tensor({steps}, dtype.value_or(thread_state.default_dtype), device.value_or(kCPU));
+  const DType natural = start.is_complex() || end.is_complex() ? complex_dtype(thread_state.default_dtype) : thread_state.default_dtype;
+  Tensor t = empty_tensor({steps}, dtype.value_or(natural), device.value_or(kCPU));
+  if (is_complex(t.dtype())) {
+    if (t.is_meta()) return t;
+    const DType part = real_dtype(t.dtype());
+    for (int64_t k = 0; k < 2; ++k) {
+      const Tensor line = linspace(k ? start.imag() : start.to_double(), k ? end.imag() : end.to_double(), steps, part, std::nullopt);
+      Tensor target = alias_tensor(t, {steps}, {2}, k, part);
+      copy_tensor(target, line);
+    }
+    return t;
+  }
+  TRT_CHECK(!start.is_complex() && !end.is_complex(), "linspace: complex bounds ", start, " and ", end, " need a complex dtype, got ", t.dtype());
   const double s = start.to_double(), e = end.to_double();
   const double d = steps > 1 ? (e - s) / static_cast<double>(steps - 1) : 0;
   fill_by_index(t, [&]<typename T>(int64_t i) {

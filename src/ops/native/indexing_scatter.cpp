@@ -163,7 +163,8 @@ void scatter_combine(const Tensor& self, int64_t dim, const Tensor& index, const
   }
   int64_t* count = counts.defined() ? counts.data_ptr<int64_t>() : nullptr;
   const int64_t* p = positions.data_ptr<int64_t>();
-  dispatch_dtype(self.dtype(), op, [&]<typename T>() {
+  TRT_CHECK_CODE(!count || !is_complex(self.dtype()), Code::kNotSupported, op, ": complex tensors can only be added, got ", self);
+  dispatch_all(self.dtype(), op, [&]<typename T>() {
     T* t = target.get().data_ptr<T>();
     const T* s = source.data_ptr<T>();
     const int64_t ts = w.first[at(d)];
@@ -172,11 +173,13 @@ void scatter_combine(const Tensor& self, int64_t dim, const Tensor& index, const
         T& to = t[x + p[k] * ts];
         to = static_cast<T>(static_cast<opmath_t<T>>(static_cast<opmath_t<T>>(to) + static_cast<opmath_t<T>>(s[y])));
       });
-    else
+    if constexpr (is_complex_type<T>) return;
+    else if (count) {
       w.for_elements([=](int64_t k, int64_t x, int64_t y) {
         const int64_t to = x + p[k] * ts;
         t[to] = count[to]++ == 0 ? s[y] : combine(mode, t[to], s[y]);
       });
+    }
     if (mean) {
       const int64_t all = self.numel();
       for (int64_t i = 0; i < all; ++i) {

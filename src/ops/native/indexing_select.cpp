@@ -69,7 +69,7 @@ TensorSpec index_select(const Tensor& self, int64_t dim, const Tensor& index) {
 
 TensorSpec index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
   check_source(self, dim, index, source, "index_add");
-  TRT_CHECK(!alpha.is_double() || is_floating(self.dtype()), "index_add: alpha ", alpha, " does not fit dtype ",
+  TRT_CHECK(!(alpha.is_double() || alpha.is_complex()) || is_differentiable(self.dtype()), "index_add: alpha ", alpha, " does not fit dtype ",
             self.dtype());
   return same_as(self);
 }
@@ -147,7 +147,7 @@ void index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tenso
   const int64_t count = positions.numel();
   ChangedCopy target(self, out);
   if (self.numel() > 0 && count > 0)
-    dispatch_dtype(self.dtype(), "index_add", [&]<typename T>() {
+    dispatch_all(self.dtype(), "index_add", [&]<typename T>() {
       using C = opmath_t<T>;
       const T* s = src.data_ptr<T>();
       T* t = target.get().data_ptr<T>();
@@ -225,7 +225,7 @@ void put(const Tensor& self, const Tensor& index, const Tensor& source, bool acc
   const int64_t* p = positions.data_ptr<int64_t>();
   const int64_t count = positions.numel();
   ChangedCopy target(self, out);
-  dispatch_dtype(self.dtype(), "put", [&]<typename T>() {
+  dispatch_all(self.dtype(), "put", [&]<typename T>() {
     using C = opmath_t<T>;
     const T* s = src.data_ptr<T>();
     T* t = target.get().data_ptr<T>();

@@ -328,7 +328,7 @@ void index_put(const Tensor& self, TensorList indices, const Tensor& values, boo
   ChangedCopy target(self, out);
   if (!nothing) {
     const int64_t rows = static_cast<int64_t>(o.shape.size()), run = o.run;
-    dispatch_dtype(self.dtype(), "index_put", [&]<typename T>() {
+    dispatch_all(self.dtype(), "index_put", [&]<typename T>() {
       using C = opmath_t<T>;
       const T* s = src.data_ptr<T>();
       T* t = target.get().data_ptr<T>();

@@ -38,7 +38,12 @@ class ChangedCopy {
   Tensor target_;
 };
 
-// Calls f.template operator()<T>() with an unsigned integer as wide as the element: for moving elements unread.
+// A complex128, unread.
+struct Bits128 {
+  uint64_t low, high;
+};
+
+// Calls f.template operator()<T>() with a type as wide as the element: for moving elements unread.
 template <typename F>
 void with_element_bits(size_t itemsize, F&& f) {
   switch (itemsize) {
@@ -51,8 +56,11 @@ void with_element_bits(size_t itemsize, F&& f) {
     case 4:
       f.template operator()<uint32_t>();
       break;
-    default:
+    case 8:
       f.template operator()<uint64_t>();
+      break;
+    default:
+      f.template operator()<Bits128>();
       break;
   }
 }

@@ -11,8 +11,8 @@ namespace {
 Tensor add_scaled(const Tensor& self, const Tensor& product, const Scalar& beta_given, const Scalar& alpha_given,
                   const char* op) {
   const DType dtype = product.dtype();
-  const Scalar beta = is_floating(dtype) ? beta_given : Scalar(beta_given.to_int()),
-               alpha = is_floating(dtype) ? alpha_given : Scalar(alpha_given.to_int());
+  const Scalar beta = is_differentiable(dtype) ? beta_given : Scalar(beta_given.to_int()),
+               alpha = is_differentiable(dtype) ? alpha_given : Scalar(alpha_given.to_int());
   TRT_CHECK(self.dtype() == dtype, op, ": self must have the dtype of the product, got ", self, " and ", product);
   const Tensor base = op::expand(self, product.sizes());
   if (dtype == DType::Bool) {
@@ -59,7 +59,7 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Sca
 }
 
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta, const Scalar& alpha) {
-  TRT_CHECK(is_floating(vec1.dtype()) || (!alpha.is_double() && !beta.is_double()),
+  TRT_CHECK(is_differentiable(vec1.dtype()) || (alpha.kind() <= Scalar::Kind::Int && beta.kind() <= Scalar::Kind::Int),
             "addr: beta and alpha must be integers for tensors of dtype ", vec1.dtype());
   return add_scaled(self, op::outer(vec1, vec2), beta, alpha, "addr");
 }

@@ -112,6 +112,7 @@ Tensor mse_loss(const Tensor& input, const Tensor& target, std::string_view redu
 
 Tensor l1_loss(const Tensor& input, const Tensor& target, std::string_view reduction) {
   warn_of_broadcasting(input, target, "l1_loss");
+  if (is_complex(input.dtype()) || is_complex(target.dtype())) return reduced(op::abs(op::sub(input, target)), reduction, "l1_loss");
   return reduced(op::l1_loss_elements(input, target), reduction, "l1_loss");
 }
 

@@ -256,7 +256,7 @@ bool equal(const Tensor& self, const Tensor& other) {
   const Tensor a = contiguous_tensor(self, type), b = contiguous_tensor(other, type);
   const int64_t n = a.numel();
   // Blocks, so that a difference at the beginning ends the search early.
-  return dispatch_dtype(type, "equal", [&]<typename T>() {
+  return dispatch_all(type, "equal", [&]<typename T>() {
     using C = opmath_t<T>;
     const T *p = a.data_ptr<T>(), *q = b.data_ptr<T>();
     for (int64_t from = 0; from < n; from += 4096) {

@@ -78,7 +78,7 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
   TRT_CHECK(self.dtype() == other.dtype(), "isclose: tensors of one dtype are needed, got ", self, " and ", other);
   TRT_CHECK(rtol >= 0 && atol >= 0, "isclose: tolerances must not be negative, got ", rtol, " and ", atol);
   Tensor close = op::eq(self, other);
-  const bool floating = is_floating(self.dtype());
+  const bool floating = is_differentiable(self.dtype());
   if (equal_nan && floating) close = op::logical_or(close, op::logical_and(op::isnan(self), op::isnan(other)));
   if (rtol == 0 && atol == 0) return close;
   // Integers are compared in floating point, as their differences may wrap around.

@@ -92,6 +92,30 @@ Tensor view(const Tensor& self, IntArrayRef size) {
   return alias_tensor(self, sizes, *strides, self.storage_offset());
 }
 
+Tensor view_as_real(const Tensor& self) {
+  TRT_CHECK(is_complex(self.dtype()), "view_as_real: needs a complex tensor, got ", self);
+  DimVector sizes = dims_of(self.sizes()), strides = dims_of(self.strides());
+  for (int64_t& s : strides) s *= 2;
+  sizes.push_back(2);
+  strides.push_back(1);
+  return alias_tensor(self, sizes, strides, self.storage_offset() * 2, real_dtype(self.dtype()));
+}
+
+Tensor view_as_complex(const Tensor& self) {
+  TRT_CHECK(self.dtype() == DType::Float32 || self.dtype() == DType::Float64, "view_as_complex: needs a float32 or float64 tensor, got ", self);
+  TRT_CHECK(self.dim() > 0 && self.sizes().back() == 2, "view_as_complex: the last dimension must have size 2, got ", self);
+  TRT_CHECK(self.strides().back() == 1 || self.numel() == 0, "view_as_complex: the last dimension must have stride 1, got strides ", self.strides(), " of ", self);
+  DimVector sizes, strides;
+  for (int64_t d = 0; d + 1 < self.dim(); ++d) {
+    const int64_t size = self.sizes()[at(d)], stride = self.strides()[at(d)];
+    TRT_CHECK(stride % 2 == 0 || size <= 1, "view_as_complex: strides must be even, got ", self.strides(), " of ", self);
+    sizes.push_back(size);
+    strides.push_back(stride / 2);
+  }
+  TRT_CHECK(self.storage_offset() % 2 == 0, "view_as_complex: the storage offset must be even, got ", self.storage_offset());
+  return alias_tensor(self, sizes, strides, self.storage_offset() / 2, complex_dtype(self.dtype()));
+}
+
 Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
   const int64_t a = wrap_dim(dim0, self.dim(), "transpose"), b = wrap_dim(dim1, self.dim(), "transpose");
   DimVector sizes = dims_of(self.sizes()), strides = dims_of(self.strides());

@@ -40,8 +40,19 @@ func Bool(v bool) Scalar {
 	return scalar(C.TRT_SCALAR_BOOL, 0)
 }
 
-// Unpack gives the kind (0 bool, 1 int, 2 double) and the bits of a Scalar.
+// Complex is a complex number.
+func Complex(v complex128) Scalar {
+	var s Scalar
+	s.kind = C.TRT_SCALAR_COMPLEX
+	*(*complex128)(unsafe.Pointer(&s.value)) = v
+	return s
+}
+
+// Unpack gives the kind (0 bool, 1 int, 2 double, 3 complex) and the bits of a Scalar, of a complex one those of the real part.
 func Unpack(s Scalar) (int, uint64) { return int(s.kind), *(*uint64)(unsafe.Pointer(&s.value)) }
+
+// UnpackComplex gives the value of a complex Scalar.
+func UnpackComplex(s Scalar) complex128 { return *(*complex128)(unsafe.Pointer(&s.value)) }
 
 // MakeDevice makes a Device.
 func MakeDevice(kind, index int32) Device {

@@ -110,6 +110,7 @@ typedef const char* trtgo_borrowed;
 %ignore trt_scalar_double;
 %ignore trt_scalar_int;
 %ignore trt_scalar_bool;
+%ignore trt_scalar_complex;
 %ignore trt_string_release;
 %ignore trt_tensor_sizes;
 %ignore trt_tensor_strides;

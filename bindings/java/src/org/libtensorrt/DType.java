@@ -21,7 +21,11 @@ public enum DType {
   /** True or false. */
   BOOL(Native.TRT_BOOL),
   /** 16-bit floating point with the range of float32. */
-  BFLOAT16(Native.TRT_BFLOAT16);
+  BFLOAT16(Native.TRT_BFLOAT16),
+  /** Complex numbers of two float32. */
+  COMPLEX64(Native.TRT_COMPLEX64),
+  /** Complex numbers of two float64. */
+  COMPLEX128(Native.TRT_COMPLEX128);
 
   private static final DType[] BY_CODE = new DType[32];
 
@@ -49,7 +53,7 @@ public enum DType {
   /**
    * Bytes of an element.
    *
-   * @return 1 to 8
+   * @return 1 to 16
    */
   public int size() {
     return (int) Native.trt_dtype_size(code);
@@ -58,10 +62,19 @@ public enum DType {
   /**
    * Whether it is one of the floating-point types.
    *
-   * @return false for integers and bool
+   * @return false for integers, bool and complex numbers
    */
   public boolean isFloatingPoint() {
     return this == FLOAT16 || this == FLOAT32 || this == FLOAT64 || this == BFLOAT16;
+  }
+
+  /**
+   * Whether it is one of the complex types.
+   *
+   * @return false for all others
+   */
+  public boolean isComplex() {
+    return this == COMPLEX64 || this == COMPLEX128;
   }
 
   /** PyTorch's name, "float32". */
