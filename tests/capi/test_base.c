@@ -125,7 +125,7 @@ static void test_messages(void** state) {
   trt_scalar strange = trt_scalar_int(1);
   strange.kind = 77;
   fails(trt_add(a, a, strange, &out), TRT_INVALID_ARGUMENT, "77");
-  fails(trt_zeros(ab, 2, (trt_dtype)9, NULL, &out), TRT_INVALID_ARGUMENT, "9");
+  fails(trt_zeros(ab, 2, (trt_dtype)8, NULL, &out), TRT_INVALID_ARGUMENT, "8");
   fails(trt_zeros(NULL, 2, TRT_FLOAT32, NULL, &out), TRT_INVALID_ARGUMENT, "size");
   const trt_device nowhere = {99, 0}, cuda = {TRT_CUDA, 0};
   fails(trt_zeros(ab, 2, TRT_FLOAT32, &nowhere, &out), TRT_INVALID_ARGUMENT, "99");

@@ -57,6 +57,12 @@ EQUAL_ELEMENTS = {"topk": 2, "kthvalue": 2, "sort": 1, "mode": 1, "median": 1, "
 DATABASE_ORDER = {"where": (1, 0, 2), "einsum": (1, 0), "polygamma": (1, 0), "nn.functional.embedding": (1, 0)}
 
 
+# Cases whose record is not precise in float32: PyTorch 1.13's trigamma next to its poles (at them it gives large finite numbers).
+IMPRECISE = {"polygamma"}
+# Cases that need a type which does not exist here.
+LEFT_OUT = {("complex", "float16"): "complex32", ("view_as_complex", "float16"): "complex32", ("polar", "float16"): "complex32"}
+
+
 class NotThere(Exception):
     """The operator or a type that it needs does not exist in the library (yet)."""
 
@@ -345,7 +351,7 @@ def widened(v):
     """An encoded argument with its half-precision tensors in float64."""
     if isinstance(v, list):
         return [widened(x) for x in v]
-    if isinstance(v, dict) and v.get("t") in ("float16", "bfloat16"):
+    if isinstance(v, dict) and v.get("t") in ("float16", "bfloat16", "float32"):
         return {**v, "t": "float64"}
     return {"dtype": "float64"} if v in ({"dtype": "float16"}, {"dtype": "bfloat16"}) else v
 
@@ -353,7 +359,7 @@ def widened(v):
 def closer_than_recorded(operators, name, case, result):
     """Half precision: PyTorch 1.13 adds up in half precision on the CPU, and its error may be larger than the tolerance. The result is right
     when it is within the tolerance of the same call in float64."""
-    if case["dtype"] not in ("float16", "bfloat16"):
+    if case["dtype"] not in ("float16", "bfloat16") and case["op"] not in IMPRECISE:
         return False
     leaves = []
     args = [decode(widened(v), leaves) for v in case["args"]]
@@ -366,7 +372,7 @@ def closer_than_recorded(operators, name, case, result):
     try:
         for i, (r, e, c) in enumerate(zip(results, exact, recorded)):
             t = c["t"]
-            if t in ("float16", "bfloat16"):
+            if t in TOLERANCE:
                 compare_tensor(r, {"t": t, "shape": c["shape"], "data": flat(e)}, *TOLERANCE[t], f"the result.{i}")
             else:
                 compare_tensor(r, c, *TOLERANCE.get(t, (0, 0)), f"the result.{i}")
@@ -455,6 +461,8 @@ def run_case(operators, case):
     name = operators.find(case["op"])
     if name is None:
         raise NotThere("operator")
+    if (case["op"], case["dtype"]) in LEFT_OUT:
+        raise NotThere("dtype " + LEFT_OUT[case["op"], case["dtype"]])
     failure = None
     for wanted in leaf_choices(case):
         try:

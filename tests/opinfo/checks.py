@@ -334,7 +334,7 @@ def check_dtypes(ctx):
             yield Skip("dtype " + dtype, "values out of range")
             continue
         try:
-            actual = flatten(ctx.call(sample=ctx.sample.replaced(rounded)))
+            actual = [real_parts(x) for x in flatten(ctx.call(sample=ctx.sample.replaced(rounded)))]
         except trt.Error as e:
             if dtype != "float32" and e.code in ("INVALID_ARGUMENT", "NOT_SUPPORTED"):
                 yield Skip("dtype " + dtype, "not accepted")
@@ -346,18 +346,23 @@ def check_dtypes(ctx):
         except trt.Error as e:
             yield Skip("dtype " + dtype, "rounded values are not allowed")
             continue
-        expected = [S.to_array(x) if isinstance(x, trt.Tensor) else x for x in flatten(wide)]
+        expected = [S.to_array(real_parts(x)) if isinstance(x, trt.Tensor) else x for x in flatten(wide)]
         mixed = any(not a.is_float for _, a in ctx.sample.arrays())
         reason = _lower_reason(actual, expected, dtype, mixed, 0)
         if reason:
             # Terms may cancel: what counts then is the size of the terms.
             try:
                 terms = flatten(ctx.call(sample=ctx.sample.replaced({p: Array("float64", a.shape, list(map(abs, a.data))) for p, a in rounded.items()})))
-                size = max((abs(x) for t in terms if isinstance(t, trt.Tensor) for x in trt.flat(t) if math.isfinite(x)), default=0)
+                size = max((abs(x) for t in map(real_parts, terms) if isinstance(t, trt.Tensor) for x in trt.flat(t) if math.isfinite(x)), default=0)
                 reason = _lower_reason(actual, expected, dtype, mixed, min(size, 1e4 * max((abs(x) for e in expected if isinstance(e, Array) for x in e.data), default=0)))
             except trt.Error:
                 pass
         yield "dtype " + dtype, reason
+
+
+def real_parts(x):
+    """A complex tensor as its parts, anything else as it is."""
+    return trt.call("view_as_real", x) if isinstance(x, trt.Tensor) and x.dtype.is_complex else x
 
 
 def _lower_reason(actual, expected, dtype, mixed, size):
