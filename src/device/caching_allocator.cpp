@@ -370,6 +370,8 @@ void* CachingAllocator::allocate_locked(size_t bytes, int64_t stream) {
   const bool large = rounded > kSmallLimit;
   Block* b = options_.cache ? take_free(pools, large, rounded) : nullptr;
   if (!b) b = grow(pools, large, rounded);
+  // What the segments of the other pool have free is better than nothing.
+  if (!b && options_.cache) b = take_free(pools, !large, large ? rounded : round_up(rounded, kPage));
   if (!b) return nullptr;
   b->state = BlockState::kAllocated;
   b->requested = bytes;

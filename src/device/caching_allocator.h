@@ -17,7 +17,8 @@
 //   16,384 to 32,768 allocations. So a training loop keeps what its steps need, and a program that had one large phase
 //   gives its memory back in the next.
 // - When the device refuses, or the limit forbids, a new segment: wait for the pending events, release all free
-//   segments, try once more, and then once with a segment of just the requested size; then kOutOfMemory.
+//   segments, try once more, and then once with a segment of just the requested size; then take a free block of the stream's other pool; then
+//   kOutOfMemory.
 // - Without caching (TRT_NO_CACHE=1, AddressSanitizer) every block is a segment of exactly the requested size.
 // - Another allocator of the same device (small_alloc) takes its slabs here, so that one limit, one peak and one set of
 //   statistics hold for all memory; slabs are no segments otherwise.

@@ -251,6 +251,33 @@ void limit_is_kept(void**) {
   a.verify();
 }
 
+// What one pool has free serves the other when there is nothing else.
+void pools_share_under_a_limit(void**) {
+  FakeDevice device(1000 * kMiB);
+  trt::CachingAllocator a(device);
+  a.set_limit(20 * kMiB);
+  char* large = take(a, 2 * kMiB);  // its segment is the whole limit
+  assert_int_equal(a.stats().reserved_bytes.current, 20 * kMiB);
+  std::vector<char*> small;
+  for (int i = 0; i < 18; ++i) small.push_back(take(a, kMiB));
+  small.push_back(nullptr);
+  failure(trt::Code::kOutOfMemory, [&] { a.allocate(kMiB); });
+  a.verify();
+  for (char* p : small) a.free(p);
+  for (size_t bytes : {size_t{1}, size_t{700}, size_t{5000}, size_t{70000}}) a.free(take(a, bytes));
+  a.verify();
+  a.free(large);
+  a.empty_cache();
+  assert_int_equal(a.stats().reserved_bytes.current, 0);
+  // The other way round: more than a MiB from what the small pool's segment has left.
+  a.set_limit(2 * kMiB);
+  small = {take(a, 256 << 10), take(a, 256 << 10)};
+  a.free(take(a, (1 << 20) + 4096));
+  failure(trt::Code::kOutOfMemory, [&] { a.allocate(1600 << 10); });
+  for (char* p : small) a.free(p);
+  a.verify();
+}
+
 void slabs_share_limit_and_statistics(void**) {
   FakeDevice device(100 * kMiB);
   trt::CachingAllocator a(device);
@@ -632,6 +659,7 @@ int main() {
       cmocka_unit_test(recorded_streams_delay_reuse),
       cmocka_unit_test(out_of_memory),
       cmocka_unit_test(limit_is_kept),
+      cmocka_unit_test(pools_share_under_a_limit),
       cmocka_unit_test(slabs_share_limit_and_statistics),
       cmocka_unit_test(growth_is_bounded),
       cmocka_unit_test(without_cache),
