@@ -71,7 +71,10 @@ TRT_API trt_status* trt_dataset_from_callback(int64_t size, size_t fields, trt_d
  * on with trt_tensor_retain.
  */
 typedef trt_status* (*trt_dataset_map_fn)(const trt_tensor* const* in, size_t in_count, trt_tensor** out, size_t fields, void* user_data);
-/** The samples of `dataset`, each changed by `fn` when it is needed. `destroy` as with trt_dataset_from_callback. @since 0.1 */
+/**
+ * The samples of `dataset`, each changed by `fn` when it is needed. `destroy` as with trt_dataset_from_callback. A thousand maps and subsets may be
+ * stacked on one another; more are TRT_INVALID_ARGUMENT. @since 0.1
+ */
 TRT_API trt_status* trt_dataset_map(trt_dataset* dataset, size_t fields, trt_dataset_map_fn fn, void* user_data, trt_destroy_fn destroy,
                                     trt_dataset** out);
 /** The samples `indices` of `dataset`, in this order; repetitions are allowed. TRT_OUT_OF_RANGE for a wrong index. @since 0.1 */

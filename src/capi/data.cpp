@@ -57,7 +57,7 @@ T read_options(const T* given, void (*init)(T*), const char* init_name) {
 struct HostContext final : RefCounted<HostContext> {
   HostContext(void* u, trt_destroy_fn d) : user_data(u), destroy_fn(d) {}
   ~HostContext() {
-    if (destroy_fn) destroy_fn(user_data);
+    if (destroy_fn) unwind(destroy_fn, user_data);
   }
   void* user_data;
   trt_destroy_fn destroy_fn;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/unwind.h"
 #include "core/generator.h"
 #include "core/tensor.h"
 #include "tensorrt/base.h"
@@ -19,7 +20,7 @@ struct trt_status {
   struct Payload {
     Payload(void* p, trt_destroy_fn d) : object(p), destroy(d) {}
     Payload(const Payload&) = delete;
-    ~Payload() { destroy(object); }
+    ~Payload() { trt::unwind(destroy, object); }
     void* object;
     trt_destroy_fn destroy;
   };

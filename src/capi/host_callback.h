@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/unwind.h"
 #include "capi/handles.h"
 #include "tensorrt/base.h"
 
@@ -15,7 +16,7 @@ class HostData {
   HostData(HostData&& o) noexcept : data_(o.data_), destroy_(std::exchange(o.destroy_, nullptr)) {}
   HostData& operator=(HostData&&) = delete;
   ~HostData() {
-    if (destroy_) destroy_(data_);
+    if (destroy_) unwind(destroy_, data_);
   }
   void* get() const { return data_; }
 

@@ -16,6 +16,7 @@ class HostModule final : public nn::Module {
  public:
   HostModule(std::string type_name, trt_forward_fn fn, HostData data) : Module(std::move(type_name)), fn_(fn), data_(std::move(data)) {}
   Tensor forward(const Tensor& input) override {
+    const nn::ForwardDepth depth(*this);
     trt_tensor* out = nullptr;
     trt_status* status;
     {

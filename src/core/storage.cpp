@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/unwind.h"
 #include "device/allocator.h"
 #include "device/small_alloc.h"
 
@@ -72,7 +73,7 @@ void StorageImpl::destroy_apart(StorageImpl* self) {
   switch (self->kind_) {
     case Kind::Cached: cpu_free(self->data_, self->bytes_); break;
     case Kind::Host:
-      if (self->deleter_) self->deleter_(self->ctx_);
+      if (self->deleter_) unwind(self->deleter_, self->ctx_);
       break;
     case Kind::Inline:
     case Kind::None: break;

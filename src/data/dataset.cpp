@@ -53,6 +53,10 @@ Tensor gather_rows(const Tensor& t, IntArrayRef indices) {
 
 }  // namespace
 
+Dataset::Dataset(const Dataset* base) : depth_(base ? base->depth_ + 1 : 0) {
+  TRT_CHECK(depth_ <= kMaxDatasetDepth, "dataset: a map or subset on top of ", kMaxDatasetDepth, " others; no deeper nesting is possible");
+}
+
 void Dataset::check_index(int64_t index) const {
   TRT_CHECK_CODE(index >= 0 && index < size(), Code::kOutOfRange, "dataset: index ", index, " is out of range for ", size(), " samples");
 }
@@ -196,7 +200,7 @@ std::vector<Tensor> FunctionDataset::get(int64_t index) const {
   return get_(index);
 }
 
-Subset::Subset(DatasetPtr base, std::vector<int64_t> indices) : base_(std::move(base)), indices_(std::move(indices)) {
+Subset::Subset(DatasetPtr base, std::vector<int64_t> indices) : Dataset(base.get()), base_(std::move(base)), indices_(std::move(indices)) {
   const int64_t n = base_->size();
   for (const int64_t i : indices_) TRT_CHECK_CODE(i >= 0 && i < n, Code::kOutOfRange, "subset: index ", i, " is out of range for ", n, " samples");
 }

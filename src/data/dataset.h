@@ -12,8 +12,13 @@
 
 namespace trt::data {
 
+// How many datasets may be stacked on one another: each is a few frames of the stack in get() and at the end.
+constexpr int kMaxDatasetDepth = 1000;
+
 class Dataset : public RefCounted<Dataset> {
  public:
+  // `base`: the dataset that this one is made of, if any; throws kInvalidArgument when that is stacked too deep.
+  explicit Dataset(const Dataset* base = nullptr);
   virtual ~Dataset() = default;
   virtual int64_t size() const = 0;
   // Sample `index`, 0 <= index < size(); throws kOutOfRange. The tensors may share memory with the dataset.
@@ -24,6 +29,9 @@ class Dataset : public RefCounted<Dataset> {
 
  protected:
   void check_index(int64_t index) const;
+
+ private:
+  int depth_;
 };
 using DatasetPtr = intrusive_ptr<Dataset>;
 
@@ -86,7 +94,7 @@ class FunctionDataset final : public Dataset {
 class MapDataset final : public Dataset {
  public:
   using Map = std::function<std::vector<Tensor>(std::vector<Tensor> sample)>;
-  MapDataset(DatasetPtr base, Map map) : base_(std::move(base)), map_(std::move(map)) {}
+  MapDataset(DatasetPtr base, Map map) : Dataset(base.get()), base_(std::move(base)), map_(std::move(map)) {}
   int64_t size() const override { return base_->size(); }
   std::vector<Tensor> get(int64_t index) const override { return map_(base_->get(index)); }
 

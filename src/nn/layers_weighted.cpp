@@ -35,6 +35,7 @@ class Sequential final : public Module {
     for (size_t i = 0; i < modules.size(); ++i) register_child(str_cat(i), std::move(modules[i]));
   }
   Tensor forward(const Tensor& input) override {
+    const ForwardDepth depth(*this);
     Tensor x = input;
     // A child may be the host's and add children meanwhile.
     for (size_t i = 0; i < children().size(); ++i) {

@@ -13,6 +13,8 @@ namespace trt::nn {
 
 namespace {
 
+constinit TRT_TLS int forward_depth = 0;
+
 using Visited = std::unordered_set<const void*>;
 
 // Calls f(module, prefix) for the tree below `m`, parents first. With `visited`, each module once.
@@ -129,6 +131,12 @@ Tensor Module::operator()(const Tensor& input) {
     throw;
   }
 }
+
+ForwardDepth::ForwardDepth(const Module& m) {
+  TRT_CHECK(forward_depth < kMaxModuleDepth, "forward: ", m.type_name(), " is nested deeper than ", kMaxModuleDepth);
+  ++forward_depth;
+}
+ForwardDepth::~ForwardDepth() { --forward_depth; }
 
 Module::Module(std::string type_name) : type_name_(std::move(type_name)) {
   TRT_CHECK(!type_name_.empty(), "module: the type name must not be empty");

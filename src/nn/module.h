@@ -138,4 +138,14 @@ class Module : public RefCounted<Module> {
 // The deepest nesting of modules.
 constexpr int kMaxModuleDepth = 1000;
 
+// Around the forward of a module that calls others: throws kInvalidArgument below the deepest nesting, which a tree that grew at its leaves
+// may exceed.
+class ForwardDepth {
+ public:
+  explicit ForwardDepth(const Module& m);
+  ~ForwardDepth();
+  ForwardDepth(const ForwardDepth&) = delete;
+  ForwardDepth& operator=(const ForwardDepth&) = delete;
+};
+
 }  // namespace trt::nn

@@ -335,6 +335,12 @@ static trt_status* map_swap(const trt_tensor* const* in, size_t in_count, trt_te
   return NULL;
 }
 
+static trt_status* map_same(const trt_tensor* const* in, size_t in_count, trt_tensor** out, size_t fields, void* user_data) {
+  atomic_fetch_add(&((struct host*)user_data)->calls, 1);
+  for (size_t i = 0; i < fields && i < in_count; ++i) out[i] = trt_tensor_retain((trt_tensor*)in[i]);
+  return NULL;
+}
+
 static void test_samples_subset_map(void** state) {
   (void)state;
   trt_dataset *bad, *d = pairs(10), *sub, *map;
@@ -381,6 +387,35 @@ static void test_samples_subset_map(void** state) {
   /* A map that fails to be made destroys its data. */
   fails(trt_dataset_map(NULL, 3, map_swap, &h, host_destroy, &map), TRT_INVALID_ARGUMENT, "dataset");
   assert_int_equal(h.destroyed, 2);
+}
+
+/* Datasets stacked on one another: a clear error before the stack overflows, and the rest works. */
+static void test_depth(void** state) {
+  (void)state;
+  for (int map = 0; map < 2; ++map) {
+    struct host h = {0};
+    trt_dataset *d = pairs(10), *next;
+    const int64_t all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    int depth = 0;
+    for (;; ++depth) {
+      trt_status* s = map ? trt_dataset_map(d, 2, map_same, &h, host_destroy, &next) : trt_dataset_subset(d, all, 10, &next);
+      if (s) {
+        fails(s, TRT_INVALID_ARGUMENT, "1000");
+        break;
+      }
+      trt_dataset_release(d);
+      d = next;
+    }
+    assert_int_equal(depth, 1000);
+    trt_tensor_list* list;
+    ok(trt_dataset_get(d, 7, &list));
+    assert_int_equal(trt_tensor_list_size(list), 2);
+    trt_tensor_list_release(list);
+    ok(trt_dataset_batch(d, all, 3, &list));
+    trt_tensor_list_release(list);
+    trt_dataset_release(d);
+    assert_int_equal(h.destroyed, map ? depth + 1 : 0); /* also that of the map that could not be made */
+  }
 }
 
 static void test_strided_and_empty_tensors(void** state) {
@@ -742,6 +777,7 @@ int main(void) {
       cmocka_unit_test(test_draws_are_uniform),
       cmocka_unit_test(test_host_dataset),
       cmocka_unit_test(test_samples_subset_map),
+      cmocka_unit_test(test_depth),
       cmocka_unit_test(test_strided_and_empty_tensors),
       cmocka_unit_test(test_images),
       cmocka_unit_test(test_bad_options),

@@ -579,6 +579,37 @@ static void test_depth(void** state) {
   trt_module_release(top);
 }
 
+static trt_status* forward_first_child(trt_module* self, const trt_tensor* input, trt_tensor** out, void* user_data) {
+  (void)user_data;
+  return trt_module_forward(trt_module_child(self, 0), input, out);
+}
+
+/* The same for forward, through modules of the library and of the host: a tree grows at its leaves unseen by its root. */
+static void test_depth_of_forward(void** state) {
+  (void)state;
+  for (int host = 0; host < 2; ++host) {
+    trt_module *top = NULL, *at = NULL;
+    for (int i = 0; i < 100000; ++i) {
+      trt_module* next;
+      if (host) ok(trt_custom_module_create("Node", forward_first_child, NULL, NULL, &next));
+      else ok(trt_sequential_create(NULL, 0, &next));
+      if (at) {
+        ok(trt_module_register_child(at, "0", next));
+        trt_module_release(next);
+      } else {
+        top = next;
+      }
+      at = next;
+    }
+    trt_tensor *x, *y;
+    const int64_t n = 1;
+    ok(trt_zeros(&n, 1, TRT_FLOAT32, NULL, &x));
+    for (int i = 0; i < 2; ++i) fails(trt_module_forward(top, x, &y), TRT_INVALID_ARGUMENT, "nested deeper than 1000");
+    trt_tensor_release(x);
+    trt_module_release(top);
+  }
+}
+
 static void test_initial_values(void** state) {
   (void)state;
   trt_generator* g;
@@ -843,8 +874,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tree),  cmocka_unit_test(test_modes), cmocka_unit_test(test_state_dict),     cmocka_unit_test(test_custom),
       cmocka_unit_test(test_places), cmocka_unit_test(test_empty_parts), cmocka_unit_test(test_lists_as_arrays),
-      cmocka_unit_test(test_apply), cmocka_unit_test(test_depth), cmocka_unit_test(test_initial_values), cmocka_unit_test(test_options),
-      cmocka_unit_test(test_threads), cmocka_unit_test(test_names_are_utf8), cmocka_unit_test(test_hooks),
+      cmocka_unit_test(test_apply), cmocka_unit_test(test_depth), cmocka_unit_test(test_depth_of_forward), cmocka_unit_test(test_initial_values),
+      cmocka_unit_test(test_options), cmocka_unit_test(test_threads), cmocka_unit_test(test_names_are_utf8), cmocka_unit_test(test_hooks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
