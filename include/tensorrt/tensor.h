@@ -99,7 +99,8 @@ TRT_API void trt_tensor_list_release(trt_tensor_list* list);
 
 /**
  * Begins a scope on this thread: every tensor handle that the library makes on it until the matching trt_scope_end is released by that
- * call, unless kept with trt_scope_keep. Scopes nest. For languages whose collector does not see native memory. @since 0.1
+ * call, unless kept with trt_scope_keep. Scopes nest; those that are open when the thread ends, end with it. For languages whose collector does not
+ * see native memory. @since 0.1
  */
 TRT_API trt_status* trt_scope_begin(void);
 /** Ends the innermost scope of this thread. @since 0.1 */
