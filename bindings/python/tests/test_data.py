@@ -221,6 +221,37 @@ class Workers(unittest.TestCase):
             gc.collect()
             self.assertIsNone(ref())
 
+    def test_cycles_are_collected(self):
+        """Through the library's datasets and loaders to functions that refer to them."""
+
+        class Owner(Dataset):
+            def __init__(self):
+                self.mapped = TensorDataset(trt.arange(8)).map(self.change).map(self.change)
+                self.loader = DataLoader(Subset(self.mapped, [1, 2, 3]), batch_size=3)
+                self.mine = DataLoader(self, batch_size=4, num_workers=2)
+
+            def change(self, x):
+                return x + 1
+
+            def __len__(self):
+                return 8
+
+            def __getitem__(self, index):
+                return index * 2
+
+        owner = Owner()
+        self.assertEqual([b[0].tolist() for b in owner.loader], [[3, 4, 5]])
+        self.assertEqual([b.tolist() for b in owner.mine], [[0, 2, 4, 6], [8, 10, 12, 14]])
+        next(iter(owner.mine))
+        ref = weakref.ref(owner)
+        del owner
+        gc.collect()
+        self.assertIsNone(ref())
+        # The source stays as long as what was made of it.
+        mapped = TensorDataset(trt.arange(3)).map(lambda x: x * 2).map(lambda x: x + 1)
+        gc.collect()
+        self.assertEqual([x.item() for x, in DataLoader(mapped)], [1, 3, 5])
+
     def test_loader_in_another_thread(self):
         seen = []
         threads = [threading.Thread(target=lambda: seen.append(sum(labels(DataLoader(Squares(30), batch_size=3, num_workers=2))))) for _ in range(4)]

@@ -1,7 +1,9 @@
 """Optimizers and schedulers."""
 
+import gc
 import math
 import unittest
+import weakref
 
 import trt
 from trt import nn, optim
@@ -161,6 +163,25 @@ class Schedulers(unittest.TestCase):
         self.assertEqual(o.param_groups[0]["betas"], (0.95, 0.999))
         with self.assertRaises(ValueError):
             lr_scheduler.OneCycleLR(o, 0.1)
+
+    def test_cycles_are_collected(self):
+        class Trainer:
+            def __init__(self):
+                self.optimizer = optim.SGD([trt.ones(1, requires_grad=True)], lr=1.0)
+                self.scheduler = lr_scheduler.SequentialLR(self.optimizer, [lr_scheduler.LambdaLR(self.optimizer, self.rate), lr_scheduler.StepLR(self.optimizer, 1)], [2])
+
+            def rate(self, epoch):
+                return 1 / (epoch + 1)
+
+        trainer = Trainer()
+        gc.collect()
+        trainer.optimizer.step()
+        trainer.scheduler.step()
+        self.assertEqual(trainer.scheduler.get_last_lr(), [0.5])
+        ref = weakref.ref(trainer)
+        del trainer
+        gc.collect()
+        self.assertIsNone(ref())
 
     def test_errors_in_lambdas(self):
         o = optim.SGD([parameter(1.0)], lr=1.0)

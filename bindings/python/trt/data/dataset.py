@@ -2,6 +2,7 @@
 
 import bisect
 import itertools
+import weakref
 
 from trt import _C
 from trt._options import options
@@ -48,7 +49,16 @@ class NativeDataset(Dataset):
         if fields is None:
             result = function(*self[0])
             fields = 1 if isinstance(result, _C.TensorBase) else len(result)
-        return NativeDataset(_C._dataset_map(self._handle, fields, function))
+        made = NativeDataset(None)
+        # The library keeps `call`. What `function` refers to, which may be the dataset, Python's collector must see.
+        made._base, made._function = self, function
+        this = weakref.ref(made)
+
+        def call(*tensors):
+            return this()._function(*tensors)
+
+        made._handle = _C._dataset_map(self._handle, fields, call)
+        return made
 
 
 class TensorDataset(NativeDataset):

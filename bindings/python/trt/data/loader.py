@@ -91,13 +91,14 @@ class DataLoader:
             self.batch_sampler = BatchSampler(order, self.batch_size, self.drop_last)
             return
         self._single = not several
-        dataset = self.dataset
+        # The library keeps this function. What the dataset refers to, which may be the loader, Python's collector must see.
+        this = weakref.ref(self)
 
         def get(index):
-            sample = dataset[index]
+            sample = this().dataset[index]
             return [as_sample_tensor(e) for e in (sample if several else (sample,))]
 
-        self._create(_C._dataset_from_callback(len(dataset), len(elements), get))
+        self._create(_C._dataset_from_callback(len(self.dataset), len(elements), get))
         if self._epoch:
             _C.trt_data_loader_set_epoch(self._handle, self._epoch)
 

@@ -1,6 +1,7 @@
 """Learning-rate schedulers: a new one sets the first rates; step() after the optimizer's step sets the next."""
 
 import math
+import weakref
 
 from trt import _C
 from trt._options import options
@@ -107,8 +108,13 @@ class LambdaLR(LRScheduler):
         if several and len(lr_lambda) != len(optimizer.param_groups):
             raise ValueError(f"Expected {len(optimizer.param_groups)} lr_lambdas, but got {len(lr_lambda)}")
 
+        # The library keeps this function. What lr_lambda refers to, which may be this scheduler, Python's collector must see.
+        self._lambda = lr_lambda
+        this = weakref.ref(self)
+
         def factor(epoch, group):
-            return (lr_lambda[group] if several else lr_lambda)(epoch)
+            functions = this()._lambda
+            return (functions[group] if several else functions)(epoch)
 
         super().__init__(optimizer, _C._lambda_lr(optimizer, factor))
 
@@ -117,7 +123,8 @@ class SequentialLR(LRScheduler):
     """Runs schedulers[0] until step milestones[0], then schedulers[1] from its beginning, and so on."""
 
     def __init__(self, optimizer, schedulers, milestones):
-        super().__init__(optimizer, _C.trt_sequential_lr_create(optimizer, list(schedulers), list(milestones)))
+        self._schedulers = list(schedulers)
+        super().__init__(optimizer, _C.trt_sequential_lr_create(optimizer, self._schedulers, list(milestones)))
 
 
 class ReduceLROnPlateau:
