@@ -198,6 +198,11 @@ func (t *Tensor) Detach() (*Tensor, error) {
 	return adopt(w | wordSpecial), nil
 }
 
+// DetachInPlace drops the history of the tensor itself: it becomes a leaf that requires no gradients. A view cannot be detached so.
+func (t *Tensor) DetachInPlace() error {
+	return t.with("DetachInPlace", func(h uintptr) error { return statusError(capi.Trt_tensor_detach_(h)) })
+}
+
 // SetData makes the tensor refer to the elements of another one, of the same dtype; as PyTorch's x.data = data.
 func (t *Tensor) SetData(data *Tensor) error {
 	return t.with("SetData", func(h uintptr) error {

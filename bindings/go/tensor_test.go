@@ -273,6 +273,10 @@ func TestTable(t *testing.T) {
 	y := must(Ones([]int{4}))
 	check(t, y.SetData(must(Zeros([]int{3}))))
 	equal(t, y.Shape(), []int{3})
+	check(t, y.SetRequiresGrad(true))
+	z := must(y.Neg())
+	check(t, z.DetachInPlace())
+	equal(t, z.RequiresGrad(), false)
 }
 
 func TestString(t *testing.T) {

@@ -32,7 +32,11 @@ TRT_API bool trt_set_inference_mode(bool enabled);
 
 /** Whether gradients flow to this tensor. false for NULL. @since 0.1 */
 TRT_API bool trt_tensor_requires_grad(const trt_tensor* tensor);
-/** Asks for gradients of a leaf of floating dtype, or no longer: backward then leaves its grad alone, also in graphs made before. @since 0.1 */
+/**
+ * Asks for gradients of a leaf of floating dtype, or no longer: backward then leaves its grad alone, also in graphs made before. A tensor with a
+ * history requires gradients: to ask for them again changes nothing, to ask for none is TRT_FAILED_PRECONDITION. A tensor made in inference
+ * mode can be asked for gradients in inference mode only. @since 0.1
+ */
 TRT_API trt_status* trt_tensor_set_requires_grad(trt_tensor* tensor, bool requires_grad);
 /** Whether no operator of the graph made it. true for NULL. @since 0.1 */
 TRT_API bool trt_tensor_is_leaf(const trt_tensor* tensor);
@@ -68,17 +72,26 @@ TRT_API trt_status* trt_tensor_grad(const trt_tensor* tensor, trt_tensor** out);
  * keeps it alive (a view of it, or one whose history reaches it), since neither would ever be freed. @since 0.1
  */
 TRT_API trt_status* trt_tensor_set_grad(trt_tensor* tensor, const trt_tensor* grad);
-/** Keeps the gradient of a tensor that is not a leaf. @since 0.1 */
+/**
+ * Keeps the gradient of a tensor that is not a leaf: of the tensor as it is when the pass uses it. When it is changed in place, or a base or view
+ * that shares its memory is, the gradient of the new value is kept. @since 0.1
+ */
 TRT_API trt_status* trt_tensor_retain_grad(trt_tensor* tensor);
 /**
  * Gives a tensor the elements of another one: memory (which they share from now on), sizes, strides, dtype and device. The tensor keeps its identity,
- * requires_grad, hooks and gradient (PyTorch's `tensor.data = data`); all handles to it see the change. Not for views that take part in recording, and
+ * requires_grad, hooks and gradient (PyTorch's `tensor.data = data`); all handles to it see the change, which counts in its version (not in that of
+ * `data`): a graph that saved the tensor itself cannot run backward any more. Not for views that take part in recording, and
  * not for a dtype without gradients where gradients are asked for: TRT_INVALID_ARGUMENT. Needs external synchronization with every use of the
  * tensor. @since 0.1
  */
 TRT_API trt_status* trt_tensor_set_data(trt_tensor* tensor, const trt_tensor* data);
 /** The same elements without history; shares memory and version counter. @since 0.1 */
 TRT_API trt_status* trt_tensor_detach(const trt_tensor* tensor, trt_tensor** out);
+/**
+ * Drops the history of the tensor itself and makes it a leaf that requires no gradients; views made of it before keep theirs. TRT_FAILED_PRECONDITION
+ * for a view, whose history is that of its base. Needs external synchronization with every use of the tensor. @since 0.1
+ */
+TRT_API trt_status* trt_tensor_detach_(trt_tensor* tensor);
 
 /**
  * Backward from outputs: gradients accumulate in the leaves. `grads`: one for each output, NULL elements (or grads NULL) stand for 1 where
@@ -99,7 +112,7 @@ TRT_API trt_status* trt_grad(const trt_tensor* const* outputs, size_t outputs_co
                              trt_tensor** out);
 
 /**
- * A tensor hook: sees the gradient (borrowed) in every backward pass; may give a replacement of the same shape, dtype and
+ * A tensor hook: sees the gradient (borrowed) of the value that the tensor has when the hook is added, in every backward pass; may give a replacement of the same shape, dtype and
  * device in *out (ownership goes to the library); another one fails the backward call with TRT_INVALID_ARGUMENT. Returns NULL, or a status that fails the backward call and reaches its caller unchanged.
  */
 typedef trt_status* (*trt_hook_fn)(const trt_tensor* grad, trt_tensor** out, void* user_data);
@@ -107,6 +120,12 @@ typedef trt_status* (*trt_hook_fn)(const trt_tensor* grad, trt_tensor** out, voi
 TRT_API trt_status* trt_tensor_add_hook(trt_tensor* tensor, trt_hook_fn fn, void* user_data, trt_destroy_fn destroy, uint64_t* out_id);
 /** Removes a hook. TRT_NOT_FOUND when there is none of this id. @since 0.1 */
 TRT_API trt_status* trt_tensor_remove_hook(trt_tensor* tensor, uint64_t id);
+/**
+ * For collectors of garbage, which must know who keeps a hook's user_data alive: true when this handle alone keeps the tensor, and the tensor
+ * alone the hook, so that to release the handle would run `destroy`; false also when that cannot be told at once, without such a hook, and
+ * for NULL. Waits for nothing, calls nothing. The answer may be out of date at once where another thread has the handle, too. @since 0.1
+ */
+TRT_API bool trt_tensor_owns_hook(const trt_tensor* tensor, uint64_t id);
 
 /**
  * The gradient of a function of the host's own: `grads` are the gradients of its outputs (borrowed; NULL where none arrived); out[i] may be set to the

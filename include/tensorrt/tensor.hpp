@@ -298,6 +298,11 @@ class Tensor {
   void zero_grad() const { check(trt_tensor_set_grad(handle_, nullptr)); }
   void retain_grad() const { check(trt_tensor_retain_grad(handle_)); }
   Tensor detach() const { return adopt(detail::create(trt_tensor_detach, handle_)); }
+  /** Drops the history of the tensor itself, for every handle to it; not for views. */
+  const Tensor& detach_() const {
+    check(trt_tensor_detach_(handle_));
+    return *this;
+  }
   /** Takes the memory, sizes and dtype of `data`, for every handle to this tensor; gradient and hooks stay. */
   void set_data(const Tensor& data) const { check(trt_tensor_set_data(handle_, data.handle_)); }
   /**

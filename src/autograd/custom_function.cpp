@@ -44,7 +44,7 @@ class CustomFunction final : public Node {
 
 std::vector<Tensor> custom_function(std::string name, TensorList inputs, TensorList outputs, intrusive_ptr<BackwardCallback> callback) {
   TRT_CHECK(!outputs.empty(), name, ": outputs is empty; a function has at least one output");
-  const bool record = any_requires_grad(inputs);
+  const bool record = !thread_state.inference && any_requires_grad(inputs);
   for (size_t i = 0; i < inputs.size(); ++i)
     TRT_CHECK_CODE(!record || inputs[i].impl()->keys().has(Key::Autograd), Code::kFailedPrecondition, name, ": input ", i, " (", inputs[i],
                    ") was made in inference mode; clone it outside of inference mode");

@@ -239,8 +239,10 @@ class GraphTask {
 
   static void run_hooks(const std::vector<Node::Hook>& hooks, const char* node_name, GradVec& grads) {
     for (const auto& h : hooks) {
-      if (!grads[h.output].defined()) continue;
-      Tensor replaced = h.hook->call(grads[h.output]);
+      if (h.output == Node::kFormerOutput || !grads[h.output].defined()) continue;
+      const intrusive_ptr<NodeHook> hook = h.slot->get();
+      if (!hook) continue;
+      Tensor replaced = hook->call(grads[h.output]);
       if (!replaced.defined()) continue;
       const Tensor& given = grads[h.output];
       TRT_CHECK(replaced.sizes() == given.sizes() && replaced.dtype() == given.dtype() && replaced.device() == given.device(), "hook ", h.id, " on ",
@@ -326,6 +328,7 @@ class GraphTask {
 
   static void accumulate_into(const Tensor& input, const Tensor& g) {
     AutogradMeta* m = meta_of(input);
+    if (m->retains_grad) return;  // keep_retained did it
     Tensor dropped;  // freed after the lock is gone
     std::lock_guard lock(m->mutex);
     dropped = m->grad;

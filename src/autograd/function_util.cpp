@@ -65,6 +65,8 @@ void check_inplace(const Tensor& self, bool needs_grad, const char* op) {
     throw_error(Code::kFailedPrecondition, str_cat(op, ": a leaf tensor that requires gradients (", self, ") is changed in place; do it under no_grad"));
   if (m && m->view && requires_grad(m->view->base) && is_leaf(m->view->base))
     throw_error(Code::kFailedPrecondition, str_cat(op, ": a view of a leaf tensor that requires gradients (", self, ") is changed in place; do it under no_grad"));
+  TRT_CHECK_CODE(!(m && m->view && !self.shares_storage(m->view->base) && (needs_grad || requires_grad(m->view->base))), Code::kFailedPrecondition, op,
+                 ": a view (", self, ") whose base was given other data since is changed in place where gradients are recorded");
   TRT_CHECK_CODE(!(m && m->view && m->view->without_grad && (needs_grad || requires_grad(m->view->base))), Code::kFailedPrecondition, op,
                  ": a view (", self, ") that was made under no_grad or in inference mode is changed in place where gradients are recorded; make the view where they are");
 }
@@ -73,15 +75,7 @@ void rebase_history(Tensor& self, const NodePtr& node) {
   AutogradMeta& m = ensure_meta(self);
   node->add_output(self);
   if (!m.view) {
-    if (m.retains_grad) {
-      {
-        std::lock_guard lock(m.grad_fn->mutex());
-        std::erase_if(m.grad_fn->retained, [&](const auto& r) { return r.second == &m; });
-      }
-      node->retained.emplace_back(0, &m);
-    }
-    m.grad_fn = node;
-    m.output_nr = 0;
+    m.replace_history(node, 0);
     m.requires_grad = true;
     return;
   }
@@ -89,8 +83,7 @@ void rebase_history(Tensor& self, const NodePtr& node) {
   AutogradMeta& b = ensure_meta(base);
   NodePtr slices = NodePtr::adopt(new CopySlices(base, gradient_edge(base), self, node));
   slices->add_output(base);
-  b.grad_fn = slices;
-  b.output_nr = 0;
+  b.replace_history(std::move(slices), 0);
   b.requires_grad = true;
   // The view's own history is the base's from now on; grad_fn() makes it when asked, since the version moved.
   m.requires_grad = true;

@@ -37,12 +37,18 @@ class AutogradMeta final : public AutogradMetaBase {
 
   NodePtr grad_fn;        // null on a leaf
   uint32_t output_nr = 0;
+  bool retains_grad = false;
   Tensor grad;            // accumulated gradient of a leaf (or of a tensor with retain_grad)
   Node* accumulator = nullptr;  // weak: the AccumulateGrad node of this leaf, if alive
   std::unique_ptr<ViewInfo> view;
-  bool retains_grad = false;
-  std::mutex mutex;       // guards grad and accumulator
-  std::vector<Node::Hook> leaf_hooks;  // hooks on a leaf's gradient
+  std::mutex mutex;       // guards grad, accumulator and leaf_hooks
+  std::vector<Node::Hook> leaf_hooks;  // hooks on a leaf's gradient, and former ones
+  // Gives the tensor another history (or none). As in PyTorch, a retained gradient is that of the tensor as it is now, while hooks stay with
+  // the value that they were added to.
+  void replace_history(NodePtr fn, uint32_t number);
+
+ private:
+  TRT_NOINLINE void let_go() noexcept;
 };
 
 inline AutogradMeta* meta_of(const Tensor& t) { return static_cast<AutogradMeta*>(t.impl()->autograd()); }
@@ -56,10 +62,14 @@ bool is_leaf(const Tensor& t);
 // Throws unless t is a leaf of a floating dtype (or requires is false).
 void set_requires_grad(const Tensor& t, bool required);
 void retain_grad(const Tensor& t);
+// Makes t a leaf that requires no gradients. Throws for a view, whose history is its base's.
+void detach_(const Tensor& t);
 // The accumulated gradient, or undefined.
 Tensor grad_of(const Tensor& t);
 // Throws for a gradient unlike t, and for one that keeps t alive.
 void set_grad(const Tensor& t, const Tensor& grad);
+// Whether this reference to t is all that keeps it and the hook alive.
+bool owns_hook(const Tensor& t, uint64_t id);
 // Whether `from` is `target` or holds it through its gradient, its view's base or its history.
 bool keeps_alive(const Tensor& from, const Tensor& target);
 // A tensor hook; returns an id for remove_hook. The hook sees (and may replace) the gradient of t in every backward pass.

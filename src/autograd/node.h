@@ -64,9 +64,30 @@ class NodeHook : public RefCounted<NodeHook> {
   virtual Tensor call(const Tensor& grad) = 0;  // returns the new gradient, or undefined to keep it
 };
 
+// Where a hook is kept: removal empties it, whoever else holds it (a node, a tensor that once had that node, a pass that runs).
+class HookSlot : public RefCounted<HookSlot> {
+ public:
+  explicit HookSlot(intrusive_ptr<NodeHook> hook) : hook_(std::move(hook)) {}
+  intrusive_ptr<NodeHook> get() {
+    std::lock_guard lock(mutex_);
+    return hook_;
+  }
+  // To be dropped under no lock: that runs the host's code.
+  intrusive_ptr<NodeHook> take() {
+    std::lock_guard lock(mutex_);
+    return std::move(hook_);
+  }
+
+ private:
+  std::mutex mutex_;
+  intrusive_ptr<NodeHook> hook_;
+};
+
 class Node : public RefCounted<Node> {
  public:
-  virtual ~Node() = default;
+  virtual ~Node() {
+    if (!hooks.empty()) drop_hooks();
+  }
   virtual const char* name() const = 0;
   // grads[i]: gradient of output i, at least one defined. Fills out[k] for the edges that want one.
   virtual void apply(const GradVec& grads, GradVec& out) = 0;
@@ -111,11 +132,13 @@ class Node : public RefCounted<Node> {
   size_t output_count() const { return outputs_.size(); }
   const InputMeta& output_meta(size_t i) const { return outputs_[i]; }
 
-  // Hooks on the gradient of one output (tensor hooks), run in order before apply.
+  // Hooks on the gradient of one output (tensor hooks), run in order before apply. In the list of a tensor also those that stayed with a node
+  // which the tensor had before; they are no longer the tensor's, but it removes them.
+  static constexpr uint32_t kFormerOutput = ~0u;
   struct Hook {
     uint32_t output;
     uint64_t id;
-    intrusive_ptr<NodeHook> hook;
+    intrusive_ptr<HookSlot> slot;
   };
   std::vector<Hook> hooks;
   // retain_grad: the tensors (weakly, by address of their metadata) that want their gradient kept.
@@ -128,6 +151,10 @@ class Node : public RefCounted<Node> {
   Node();
 
  private:
+  // Tensors that had this node may keep the slots, but not the hooks.
+  void drop_hooks() {
+    for (const Hook& h : hooks) h.slot->take();
+  }
   static constexpr size_t kInlineEdges = 2;
   const uint64_t sequence_;
   uint32_t edge_count_ = 0;

@@ -9,7 +9,6 @@ void SavedTensor::save(const Tensor& t) {
   TRT_CHECK_CODE(t.impl()->keys().has(Key::Autograd), Code::kFailedPrecondition,
                  "a tensor made in inference mode (", t, ") cannot be saved for backward; clone it outside of inference mode");
   was_defined_ = true;
-  version_ = t.impl()->storage()->version();
   const Edge edge = is_leaf(t) ? Edge() : gradient_edge(t);
   if (edge.node) {
     // Not the tensor itself: if it is changed in place later, its new history may lead to the node that saves it.
@@ -21,6 +20,7 @@ void SavedTensor::save(const Tensor& t) {
   } else {
     data_ = t;
   }
+  version_ = data_.impl()->version();
 }
 
 void SavedTensor::save_output(const Tensor& t, Node&, size_t number) {
@@ -28,15 +28,15 @@ void SavedTensor::save_output(const Tensor& t, Node&, size_t number) {
   was_defined_ = true;
   is_output_ = true;
   output_nr_ = static_cast<uint32_t>(number);
-  version_ = t.impl()->storage()->version();
   data_ = detach(t);
+  version_ = data_.impl()->version();
 }
 
 Tensor SavedTensor::unpack(Node& owner) const {
   if (!was_defined_) return {};
   TRT_CHECK_CODE(data_.defined(), Code::kFailedPrecondition, owner.name(),
                  ": backward through the graph a second time: the saved tensors were freed by the first pass; pass retain_graph there");
-  const uint32_t now = data_.impl()->storage()->version();
+  const uint32_t now = data_.impl()->version();
   TRT_CHECK_CODE(now == version_, Code::kFailedPrecondition, owner.name(), ": a tensor needed for the gradient (", data_,
                  ") was changed by an in-place operation: it is at version ", now, ", expected ", version_);
   if (!is_output_ || !is_differentiable(data_.dtype())) return data_;

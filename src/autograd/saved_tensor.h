@@ -1,7 +1,7 @@
 // SavedTensor: a tensor kept for backward.
 //
 // Note [Version counter]
-// save() notes the storage's version; unpack() compares: if the memory was changed in place since, the gradient would be wrong,
+// save() notes the tensor's version; unpack() compares: if the memory was changed in place or replaced since, the gradient would be wrong,
 // so it throws kFailedPrecondition and says which operator's tensor changed. An output saved by its own node is stored
 // without its history (a node must not own itself) and gets it back on unpack.
 #pragma once

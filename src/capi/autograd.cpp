@@ -168,6 +168,10 @@ TRT_EXPORT trt_status* trt_tensor_detach(const trt_tensor* tensor, trt_tensor** 
   });
 }
 
+TRT_EXPORT trt_status* trt_tensor_detach_(trt_tensor* tensor) {
+  return guard("trt_tensor_detach_", [&] { autograd::detach_(MutableArg(tensor, "tensor")); });
+}
+
 TRT_EXPORT trt_status* trt_backward(const trt_tensor* const* outputs, size_t outputs_count, const trt_tensor* const* grads, size_t grads_count,
                                     const trt_tensor* const* inputs, size_t inputs_count, bool retain_graph, bool create_graph) {
   return guard("trt_backward", [&] {
@@ -201,6 +205,7 @@ TRT_EXPORT trt_status* trt_tensor_remove_hook(trt_tensor* tensor, uint64_t id) {
     TRT_CHECK_CODE(autograd::remove_hook(MutableArg(tensor, "tensor"), id), Code::kNotFound, "there is no hook ", id);
   });
 }
+TRT_EXPORT bool trt_tensor_owns_hook(const trt_tensor* tensor, uint64_t id) { return tensor && autograd::owns_hook(BorrowedTensor(impl(tensor)), id); }
 
 TRT_EXPORT trt_status* trt_custom_function(const char* name, const trt_tensor* const* inputs, size_t inputs_count, const trt_tensor* const* outputs,
                                            size_t outputs_count, trt_backward_fn fn, void* user_data, trt_destroy_fn destroy, trt_tensor** out) {

@@ -108,7 +108,7 @@ TRT_EXPORT trt_device trt_tensor_device(const trt_tensor* t) {
 TRT_EXPORT int64_t trt_tensor_storage_offset(const trt_tensor* t) { return t ? impl(t)->storage_offset() : 0; }
 TRT_EXPORT bool trt_tensor_is_contiguous(const trt_tensor* t) { return t && impl(t)->is_contiguous(); }
 TRT_EXPORT bool trt_tensor_shares_storage(const trt_tensor* a, const trt_tensor* b) { return a && b && impl(a)->storage() == impl(b)->storage(); }
-TRT_EXPORT uint32_t trt_tensor_version(const trt_tensor* t) { return t ? impl(t)->storage()->version() : 0; }
+TRT_EXPORT uint32_t trt_tensor_version(const trt_tensor* t) { return t ? impl(t)->version() : 0; }
 TRT_EXPORT void* trt_tensor_data(const trt_tensor* t) { return t ? impl(t)->data() : nullptr; }
 
 TRT_EXPORT trt_status* trt_tensor_item(const trt_tensor* tensor, trt_scalar* out) {

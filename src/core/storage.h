@@ -28,10 +28,6 @@ class StorageImpl final : public RefCounted<StorageImpl> {
 
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
-  // For memory that takes the place of another storage: uses that were noted there are out of date here.
-  void raise_version_above(uint32_t version) {
-    if (version_.load(std::memory_order_relaxed) <= version) version_.store(version + 1, std::memory_order_relaxed);
-  }
 
   static void destroy(StorageImpl* self);
 

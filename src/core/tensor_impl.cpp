@@ -120,7 +120,7 @@ void TensorImpl::set_storage(intrusive_ptr<StorageImpl> storage, DType dtype, In
                              int64_t offset) {
   DimVector sizes_copy(sizes.data(), sizes.size()), strides_copy(strides.data(), strides.size());
   set_geometry(sizes_copy, strides_copy, offset);
-  storage->raise_version_above(storage_->version());
+  version_offset_ = version() + 1 - storage->version();
   device_ = storage->device();
   storage_ = std::move(storage);
   dtype_ = dtype;

@@ -60,6 +60,8 @@ class TensorImpl final : public RefCounted<TensorImpl> {
   void set_autograd(std::unique_ptr<AutogradMetaBase> meta) { autograd_ = std::move(meta); }
   void set_keys(KeySet keys) { keys_ = keys; }
 
+  // The version of the storage, as this tensor counts it: a replaced storage is one more change.
+  uint32_t version() const { return storage_->version() + version_offset_; }
   // Replaces storage and geometry (set_data, resize of an out tensor). Keeps autograd metadata.
   void set_storage(intrusive_ptr<StorageImpl> storage, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
   // Throws kInternal when sizes, strides, offset and storage do not fit together.
@@ -79,6 +81,7 @@ class TensorImpl final : public RefCounted<TensorImpl> {
   bool contiguous_ = true;
   bool wrapped_number_ = false;
   Device device_;
+  uint32_t version_offset_ = 0;  // set_storage: version() grows, and the other storage counts on as before
   KeySet keys_;
   intrusive_ptr<StorageImpl> storage_;
   int64_t offset_ = 0;

@@ -380,6 +380,271 @@ static void test_integer_targets(void** state) {
   for (size_t k = 0; k < 5; ++k) trt_tensor_release(all[k]);
 }
 
+/* What retain_grad keeps is the gradient of the tensor as it is at last, whichever of its base and views was changed; as in PyTorch. */
+static void test_retained_gradients_follow(void** state) {
+  (void)state;
+  enum { kBaseKeptBaseChanged, kBaseKeptViewChanged, kViewKeptBaseChanged, kViewKeptViewChanged, kViewKeptSiblingChanged, kCount };
+  for (int c = 0; c < kCount; ++c) {
+    trt_tensor *x = vec(true), *base = doubled(x), *view = first_two(base), *sibling = first_two(base);
+    trt_tensor* kept = c <= kBaseKeptViewChanged ? base : view;
+    ok(trt_tensor_retain_grad(kept));
+    trt_tensor *seven, *five, *s7, *s5, *all;
+    ok(trt_mul_scalar(kept, trt_scalar_int(7), &seven));
+    s7 = sum(seven);
+    trt_tensor* changed = c == kBaseKeptBaseChanged || c == kViewKeptBaseChanged ? base : c == kViewKeptSiblingChanged ? sibling : view;
+    for (int i = 0; i < 2; ++i) ok(trt_mul_scalar_(changed, trt_scalar_int(3)));
+    ok(trt_mul_scalar(kept, trt_scalar_int(5), &five));
+    s5 = sum(five);
+    ok(trt_add(s7, s5, trt_scalar_int(1), &all));
+    ok(trt_tensor_backward(all));
+    trt_tensor *g = grad_of(kept), *gx = grad_of(x);
+    assert_non_null(g);
+    double got[3];
+    const int64_t n = trt_tensor_numel(kept);
+    ok(trt_tensor_copy_to_host(g, got, TRT_FLOAT64, n));
+    for (int64_t i = 0; i < n; ++i) assert_true(got[i] == 5);
+    /* (7 + 5 * 9) * 2 where it was changed. */
+    equals(gx, 104, 104, c == kBaseKeptBaseChanged ? 104 : c == kBaseKeptViewChanged ? 24 : 0);
+    trt_tensor* list[] = {x, base, view, sibling, seven, five, s7, s5, all, g, gx};
+    for (size_t i = 0; i < 11; ++i) trt_tensor_release(list[i]);
+  }
+  /* The gradient is kept once, also where it is asked for. */
+  trt_tensor *x = vec(true), *y = doubled(x), *s = sum(y);
+  ok(trt_tensor_retain_grad(y));
+  ok(trt_backward((const trt_tensor* const[]){s}, 1, NULL, 0, (const trt_tensor* const[]){y, x}, 2, false, false));
+  trt_tensor *g = grad_of(y), *gx = grad_of(x);
+  equals(g, 1, 1, 1);
+  equals(gx, 2, 2, 2);
+  trt_tensor* list[] = {x, y, s, g, gx};
+  for (size_t i = 0; i < 5; ++i) trt_tensor_release(list[i]);
+}
+
+struct seen {
+  int calls, destroyed;
+  double first;
+};
+static trt_status* look(const trt_tensor* grad, trt_tensor** out, void* user_data) {
+  (void)out;
+  struct seen* s = user_data;
+  double got[3];
+  ++s->calls;
+  trt_status* status = trt_tensor_copy_to_host(grad, got, TRT_FLOAT64, trt_tensor_numel(grad));
+  s->first = got[0];
+  return status;
+}
+static void look_destroy(void* user_data) { ++((struct seen*)user_data)->destroyed; }
+
+/* A hook stays with the value that it was added to, and can be removed through the tensor all the same. */
+static void test_hooks_stay_with_their_value(void** state) {
+  (void)state;
+  for (int removed = 0; removed < 2; ++removed)
+    for (int c = 0; c < 3; ++c) {
+      struct seen h = {0, 0, 0};
+      trt_tensor *x = vec(true), *base = doubled(x), *view = first_two(base);
+      trt_tensor* hooked = c == 2 ? view : base;
+      uint64_t id;
+      ok(trt_tensor_add_hook(hooked, look, &h, look_destroy, &id));
+      trt_tensor *old = doubled(hooked), *olds = sum(old), *after, *s, *all;
+      assert_false(trt_tensor_owns_hook(hooked, id)); /* the node of `old` has it, too */
+      ok(trt_mul_scalar_(c == 0 ? base : view, trt_scalar_int(3)));
+      after = doubled(hooked);
+      s = sum(after);
+      ok(trt_add(olds, s, trt_scalar_int(1), &all));
+      if (removed) {
+        ok(trt_tensor_remove_hook(hooked, id));
+        assert_int_equal(h.destroyed, 1);
+        fails(trt_tensor_remove_hook(hooked, id), TRT_NOT_FOUND, "no hook");
+      }
+      ok(trt_tensor_backward(all));
+      assert_int_equal(h.calls, removed ? 0 : 1);
+      /* 2, and 2 * 3 through the change; that of a view reaches the old base only. */
+      if (!removed) assert_true(h.first == (c == 2 ? 2 : 8));
+      trt_tensor* list[] = {x, base, view, old, olds, after, s, all};
+      for (size_t i = 0; i < 8; ++i) trt_tensor_release(list[i]);
+      assert_int_equal(h.destroyed, 1);
+    }
+}
+
+static void test_owned_hooks(void** state) {
+  (void)state;
+  struct seen h = {0, 0, 0};
+  uint64_t on_leaf, on_y;
+  trt_tensor *x = vec(true), *y = doubled(x);
+  ok(trt_tensor_add_hook(y, look, &h, look_destroy, &on_y));
+  assert_true(trt_tensor_owns_hook(y, on_y));
+  assert_false(trt_tensor_owns_hook(y, on_y + 1000));
+  assert_false(trt_tensor_owns_hook(NULL, on_y));
+  trt_tensor* again = trt_tensor_retain(y);
+  assert_false(trt_tensor_owns_hook(y, on_y));
+  trt_tensor_release(again);
+  assert_true(trt_tensor_owns_hook(y, on_y));
+  trt_tensor_release(y);
+  assert_int_equal(h.destroyed, 1);
+  ok(trt_tensor_add_hook(x, look, &h, look_destroy, &on_leaf));
+  assert_true(trt_tensor_owns_hook(x, on_leaf));
+  y = doubled(x); /* whose node has the leaf */
+  assert_false(trt_tensor_owns_hook(x, on_leaf));
+  trt_tensor_release(y);
+  assert_true(trt_tensor_owns_hook(x, on_leaf));
+  trt_tensor_release(x);
+  assert_int_equal(h.destroyed, 2);
+}
+
+static void test_requires_grad_again(void** state) {
+  (void)state;
+  trt_tensor *x = vec(true), *y = doubled(x);
+  ok(trt_tensor_set_requires_grad(y, true));
+  assert_false(trt_tensor_is_leaf(y));
+  fails(trt_tensor_set_requires_grad(y, false), TRT_FAILED_PRECONDITION, "leaf");
+  trt_tensor_release(x);
+  trt_tensor_release(y);
+}
+
+static void test_detach_in_place(void** state) {
+  (void)state;
+  trt_tensor *x = vec(true), *y = doubled(x), *view = first_two(y), *after, *s;
+  ok(trt_tensor_retain_grad(y));
+  trt_tensor* old = sum(y);
+  fails(trt_tensor_detach_(view), TRT_FAILED_PRECONDITION, "view");
+  const uint32_t version = trt_tensor_version(y);
+  ok(trt_tensor_detach_(y));
+  assert_true(trt_tensor_is_leaf(y) && !trt_tensor_requires_grad(y) && trt_tensor_version(y) == version);
+  assert_true(trt_tensor_requires_grad(view));
+  ok(trt_tensor_backward(old)); /* what was computed from it before is untouched */
+  assert_null(grad_of(y));
+  ok(trt_tensor_set_requires_grad(y, true));
+  after = doubled(y);
+  s = sum(after);
+  ok(trt_tensor_backward(s));
+  trt_tensor *g = grad_of(y), *gx = grad_of(x);
+  equals(g, 2, 2, 2);
+  equals(gx, 2, 2, 2);
+  trt_tensor* plain = vec(false);
+  ok(trt_tensor_detach_(plain));
+  ok(trt_tensor_detach_(x));
+  assert_false(trt_tensor_requires_grad(x));
+  fails(trt_tensor_detach_(NULL), TRT_INVALID_ARGUMENT, "tensor");
+  trt_tensor* list[] = {x, y, view, after, s, old, g, gx, plain};
+  for (size_t i = 0; i < 9; ++i) trt_tensor_release(list[i]);
+}
+
+/* Modules and tensors that require gradients can be made in inference mode; nothing is recorded there, and nothing saved outside. */
+static void test_gradients_in_inference_mode(void** state) {
+  (void)state;
+  trt_set_inference_mode(true);
+  trt_tensor *t = vec(true), *y, *out, *weight, *in;
+  trt_module *linear, *norm;
+  trt_linear_options o;
+  trt_linear_options_init(&o);
+  o.dtype = TRT_FLOAT64;
+  ok(trt_linear_create(3, 2, &o, &linear));
+  ok(trt_batch_norm1d_create(3, NULL, &norm));
+  assert_true(trt_tensor_requires_grad(t) && trt_tensor_is_leaf(t));
+  y = doubled(t);
+  assert_false(trt_tensor_requires_grad(y));
+  ok(trt_add_(t, y, trt_scalar_int(1)));
+  ok(trt_module_parameter(linear, "weight", &weight));
+  assert_true(trt_tensor_requires_grad(weight));
+  ok(trt_module_forward(linear, y, &out));
+  assert_false(trt_tensor_requires_grad(out));
+  trt_set_inference_mode(false);
+  trt_tensor_release(out);
+  in = vec(true);
+  fails(trt_module_forward(linear, in, &out), TRT_FAILED_PRECONDITION, "inference mode");
+  trt_set_grad_mode(false);
+  ok(trt_module_forward(linear, in, &out));
+  trt_set_grad_mode(true);
+  ok(trt_tensor_set_requires_grad(t, false));
+  fails(trt_tensor_set_requires_grad(t, true), TRT_FAILED_PRECONDITION, "inference mode");
+  fails(trt_mul_scalar_(weight, trt_scalar_int(2)), TRT_FAILED_PRECONDITION, "inference mode");
+  trt_tensor* list[] = {t, y, out, weight, in};
+  for (size_t i = 0; i < 5; ++i) trt_tensor_release(list[i]);
+  trt_module_release(linear);
+  trt_module_release(norm);
+}
+
+/* set_data is a change of the tensor, not of the data: graphs that saved the data run, those that saved the tensor do not. */
+static void test_set_data_versions(void** state) {
+  (void)state;
+  trt_tensor *x = vec(true), *data = vec(false), *w = vec(true), *of_x, *of_data;
+  trt_set_grad_mode(false);
+  for (int i = 0; i < 3; ++i) ok(trt_mul_scalar_(x, trt_scalar_int(2)));
+  trt_set_grad_mode(true);
+  ok(trt_mul(x, x, &of_x));
+  ok(trt_mul(w, data, &of_data));
+  const uint32_t before = trt_tensor_version(x), of_given = trt_tensor_version(data);
+  ok(trt_tensor_set_data(x, data));
+  assert_int_equal(trt_tensor_version(data), of_given);
+  assert_true(trt_tensor_version(x) > before);
+  trt_tensor *s = sum(of_data), *t = sum(of_x);
+  ok(trt_tensor_backward(s));
+  trt_tensor* g = grad_of(w);
+  equals(g, 1, 2, 3);
+  fails(trt_tensor_backward(t), TRT_FAILED_PRECONDITION, "changed");
+  /* Each change through either counts for both. */
+  const uint32_t now = trt_tensor_version(x);
+  ok(trt_mul_scalar_(data, trt_scalar_int(2)));
+  assert_int_equal(trt_tensor_version(x), now + 1);
+  equals(x, 2, 4, 6);
+  /* A view of the old memory has no part in the new one. */
+  trt_tensor *y = doubled(w), *view = first_two(y), *three = vec(false);
+  ok(trt_tensor_set_data(y, three));
+  fails(trt_mul_scalar_(view, trt_scalar_int(2)), TRT_FAILED_PRECONDITION, "other data");
+  trt_tensor* list[] = {x, data, w, of_x, of_data, s, t, g, y, view, three};
+  for (size_t i = 0; i < 11; ++i) trt_tensor_release(list[i]);
+}
+
+/* Gradients of gradients, made from the far end: cheap to make, and no recursion when they go. */
+static void test_long_chain_of_gradients(void** state) {
+  (void)state;
+  const int64_t before = allocations();
+  trt_tensor* head = vec(false);
+  for (int i = 0; i < 300000; ++i) {
+    trt_tensor* t = vec(false);
+    ok(trt_tensor_set_grad(t, head));
+    trt_tensor_release(head);
+    head = t;
+  }
+  trt_tensor* g = grad_of(head);
+  fails(trt_tensor_set_grad(g, head), TRT_INVALID_ARGUMENT, "keeps it alive");
+  trt_tensor_release(g);
+  trt_tensor_release(head);
+  assert_int_equal(allocations(), before);
+}
+
+static trt_status* no_change(const trt_tensor* grad, trt_tensor** out, void* user_data) {
+  (void)grad;
+  (void)out;
+  (void)user_data;
+  return NULL;
+}
+static void release_tensor(void* user_data) { trt_tensor_release(user_data); }
+
+/* Hooks that own tensors with hooks that own ...: no recursion either. */
+static void test_long_chain_of_hooks(void** state) {
+  (void)state;
+  const int64_t before = allocations();
+  trt_tensor* head = vec(true);
+  for (int i = 0; i < 200000; ++i) {
+    trt_tensor* t = vec(true);
+    uint64_t id;
+    ok(trt_tensor_add_hook(t, no_change, head, release_tensor, &id));
+    head = t;
+  }
+  trt_tensor_release(head);
+  assert_int_equal(allocations(), before);
+  /* The same with memory of the host. */
+  static double memory[3];
+  head = vec(false);
+  for (int i = 0; i < 200000; ++i) {
+    trt_tensor* t;
+    ok(trt_tensor_from_blob(memory, &kThree, NULL, 1, TRT_FLOAT64, (trt_device){TRT_CPU, 0}, release_tensor, head, &t));
+    head = t;
+  }
+  trt_tensor_release(head);
+  assert_int_equal(allocations(), before);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_inference_tensors_stay),
@@ -393,6 +658,15 @@ int main(void) {
       cmocka_unit_test(test_frozen_after_forward),
       cmocka_unit_test(test_hooks_keep_the_form),
       cmocka_unit_test(test_integer_targets),
+      cmocka_unit_test(test_retained_gradients_follow),
+      cmocka_unit_test(test_hooks_stay_with_their_value),
+      cmocka_unit_test(test_owned_hooks),
+      cmocka_unit_test(test_requires_grad_again),
+      cmocka_unit_test(test_detach_in_place),
+      cmocka_unit_test(test_gradients_in_inference_mode),
+      cmocka_unit_test(test_set_data_versions),
+      cmocka_unit_test(test_long_chain_of_gradients),
+      cmocka_unit_test(test_long_chain_of_hooks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

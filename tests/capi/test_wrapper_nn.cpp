@@ -539,7 +539,7 @@ void gradients(void**) {
   assert_true(is(middle.grad(), {6, 12}) && is(y.grad(), {18, 36}));
   y.zero_grad();
   z.sum().backward({}, false, false, {middle});
-  assert_true(!y.grad().defined() && is(middle.grad(), {18, 36}));
+  assert_true(!y.grad().defined() && is(middle.grad(), {12, 24}));  // kept once
   const Tensor a = vec({2}).requires_grad_(), b = vec({3}).requires_grad_();
   const auto grads = trt::autograd::grad({a * b, b}, {a, b}, {vec({1}), vec({10})});
   assert_true(is(grads[0], {3}) && is(grads[1], {12}));

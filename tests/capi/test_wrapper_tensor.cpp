@@ -280,6 +280,8 @@ void writing(void**) {
   z.index_put_({0, trt::tensor({0, 2})}, w.index({Slice(1, None)}));
   (z * z)[trt::tensor({0, 1})].sum().backward();
   assert_true(is(z, {2, 0, 3, 2, 4, 6}) && is(w.grad(), {8, 20, 30}));
+  throws(TRT_FAILED_PRECONDITION, "view", [&] { z[0].detach_(); });
+  assert_true(!z.detach_().requires_grad() && z.is_leaf());
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ ELSEWHERE = {
     "trt_scope_end": "as trt_scope_begin",
     "trt_scope_keep": "as trt_scope_begin",
     "trt_tensor_list_get": "vectors of tensors are made from trt_tensor_list_data",
+    "trt_tensor_owns_hook": "for collectors of garbage, which C++ does not have",
 }
 
 

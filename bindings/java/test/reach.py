@@ -11,6 +11,7 @@ import sys
 # What Java has another way for.
 NOT_NEEDED = {
     "trt_scope_begin": "TensorScope keeps Java's own objects", "trt_scope_end": "the same", "trt_scope_keep": "the same",
+    "trt_tensor_owns_hook": "for collectors that see through native memory; Java's does not",
     "trt_op_call": "every operator has a method", "trt_values_release": "the same", "trt_op_count": "the same", "trt_op_name": "the same",
     "trt_op_schema": "the same", "trt_dispatcher_dump": "for those who work on the library",
     "trt_scalar_double": "class Scalar", "trt_scalar_int": "the same", "trt_scalar_bool": "the same", "trt_scalar_complex": "the same",

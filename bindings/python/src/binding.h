@@ -74,13 +74,28 @@ bool init_handles(PyObject* module);
 
 // --- tensors (tensor.cpp) ---
 
+struct HookRecord;
+
 struct TensorObject {
   PyObject_HEAD
   trt_tensor* handle;
   PyObject* dict;
   PyObject* weak_references;
   bool listed;  // in the table that finds the object of a handle
+  HookRecord* hooks;  // that were added through this object and still exist
 };
+
+// A hook on a tensor. The library owns the record and with it the reference to the function; while the object lives through which the hook was
+// added, that knows the record, for the sake of Python's collector (Note [Hooks and the collector] in tensor.cpp).
+struct HookRecord {
+  PyObject* function;
+  TensorObject* object;  // null when it is gone
+  HookRecord* next;
+  uint64_t id;
+  bool owned;  // found by the collector's pass that runs
+};
+void link_hook(HookRecord* record, PyObject* object);
+void unlink_hook(HookRecord* record);
 
 extern PyTypeObject* tensor_base;   // trt._C.TensorBase
 extern PyTypeObject* tensor_class;  // trt.Tensor

@@ -85,16 +85,28 @@ bool take_tensors(PyObject* result, trt_tensor** out, size_t count, bool may_be_
   return true;
 }
 
-trt_status* call_hook(const trt_tensor* grad, trt_tensor** out, void* function) {
+trt_status* call_hook(const trt_tensor* grad, trt_tensor** out, void* record) {
   if (interpreter_ends()) return ended();
   const Gil gil;
   Ref argument(wrap_borrowed(grad));
-  Ref result(argument ? PyObject_CallOneArg(static_cast<PyObject*>(function), argument.get()) : nullptr);
+  Ref result(argument ? PyObject_CallOneArg(static_cast<HookRecord*>(record)->function, argument.get()) : nullptr);
   if (result && result.get() != Py_None) {
     if (is_tensor(result.get())) *out = trt_tensor_retain(tensor_of(result.get()));
     else PyErr_Format(PyExc_TypeError, "a hook must return None or a tensor, not %.100s", Py_TYPE(result.get())->tp_name);
   }
   return PyErr_Occurred() ? status_from_exception() : nullptr;
+}
+
+void drop_hook(void* data) {
+  if (interpreter_ends()) return;
+  auto* record = static_cast<HookRecord*>(data);
+  PyObject* function = record->function;
+  {
+    const Gil gil;
+    unlink_hook(record);
+    delete record;
+  }
+  drop(function);
 }
 
 trt_status* call_backward(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* function) {
@@ -145,9 +157,13 @@ bool callable(PyObject* function) {
 
 PyObject* add_hook(PyObject* self, PyObject* function) {
   if (!callable(function)) return nullptr;
+  auto* record = new HookRecord{function, nullptr, nullptr, 0, false};
+  hold(function);
   uint64_t id = 0;
-  trt_status* s = trt_tensor_add_hook(tensor_of(self), call_hook, hold(function), drop, &id);
-  return s ? raise(s) : PyLong_FromUnsignedLongLong(id);
+  if (trt_status* s = trt_tensor_add_hook(tensor_of(self), call_hook, record, drop_hook, &id)) return raise(s);
+  record->id = id;
+  link_hook(record, self);
+  return PyLong_FromUnsignedLongLong(id);
 }
 
 // Borrowed handles of a sequence of tensors.

@@ -4,6 +4,13 @@
 // Results are objects of the class that the package registers (trt.Tensor), a subclass of TensorBase in Python. Making one is on the path of every call:
 // objects of that very class come from a list of freed ones, and enter the garbage collector's books only when they get attributes. A handle may
 // have several objects, all alike; those of gradients and parameters are found again by their handle (wrap_shared).
+//
+// Note [Hooks and the collector]
+// A function that is a hook often refers to its tensor. That cycle leads through the library, which owns the function. As long as the object is all
+// that keeps the tensor, and the tensor all that keeps the hook (trt_tensor_owns_hook), the object stands for the library and shows the function
+// to the collector. Other threads compute while the collector runs, but the answer must not change between its two passes over the objects: a
+// function that the first pass counts and the second does not find would be taken for garbage. So the question is put in the first pass only,
+// in which the collector hands each object to itself as the argument; a collector that does not do that never sees the functions.
 #include "binding.h"
 
 #include <structmember.h>
@@ -52,16 +59,36 @@ PyObject* allocate(PyTypeObject* type, trt_tensor* handle) {
   self->handle = handle;
   self->dict = self->weak_references = nullptr;
   self->listed = false;
+  self->hooks = nullptr;
   return reinterpret_cast<PyObject*>(self);
+}
+
+void forget_hooks(TensorObject* self) {
+  for (HookRecord* r = self->hooks; r; r = r->next) r->object = nullptr;
+  self->hooks = nullptr;
 }
 
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(object_of(self)->dict);
+  for (HookRecord* r = object_of(self)->hooks; r; r = r->next) {
+    if (arg == self) r->owned = trt_tensor_owns_hook(tensor_of(self), r->id);
+    if (r->owned) Py_VISIT(r->function);
+  }
   return 0;
 }
 int tensor_clear(PyObject* self) {
   Py_CLEAR(object_of(self)->dict);
+  // A removed hook takes its record with it, and may end anything.
+  const auto first_owned = [self] {
+    HookRecord* r = object_of(self)->hooks;
+    while (r && !r->owned) r = r->next;
+    return r;
+  };
+  while (HookRecord* r = first_owned()) {
+    r->owned = false;
+    trt_status_release(trt_tensor_remove_hook(tensor_of(self), r->id));
+  }
   return 0;
 }
 
@@ -71,6 +98,7 @@ void tensor_dealloc(PyObject* object) {
   if (PyObject_GC_IsTracked(object)) PyObject_GC_UnTrack(object);
   if (self->weak_references) PyObject_ClearWeakRefs(object);
   if (self->listed) listed->erase(self->handle);
+  forget_hooks(self);
   Py_CLEAR(self->dict);
   trt_tensor_release(self->handle);
   if (type == tensor_class && free_count < kMostFree) free_objects[free_count++] = self;
@@ -143,6 +171,7 @@ PyObject* take_handle(PyObject* self, PyObject* other) {
   trt_tensor* old = tensor_of(self);
   if (object_of(self)->listed) listed->erase(old);
   object_of(self)->listed = false;
+  forget_hooks(object_of(self));
   object_of(self)->handle = trt_tensor_retain(tensor_of(other));
   trt_tensor_release(old);
   Py_RETURN_NONE;
@@ -391,6 +420,10 @@ int none_or_raise(trt_status* s) {
 }
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   const int on = value ? PyObject_IsTrue(value) : 0;
+  if (on > 0 && !trt_tensor_is_leaf(tensor_of(self))) {
+    PyErr_SetString(PyExc_RuntimeError, "you can only change requires_grad flags of leaf variables.");
+    return -1;
+  }
   return on < 0 ? -1 : none_or_raise(trt_tensor_set_requires_grad(tensor_of(self), on != 0));
 }
 int set_grad(PyObject* self, PyObject* value, void*) {
@@ -528,6 +561,22 @@ PyObject* wrap(trt_tensor* handle) {
 void list_tensor(PyObject* object) {
   TensorObject* self = object_of(object);
   if (!self->listed) self->listed = listed->emplace(self->handle, object).second;
+}
+
+void link_hook(HookRecord* record, PyObject* object) {
+  TensorObject* self = object_of(object);
+  record->object = self;
+  record->next = self->hooks;
+  self->hooks = record;
+  if (!PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
+}
+
+void unlink_hook(HookRecord* record) {
+  if (!record->object) return;
+  HookRecord** at = &record->object->hooks;
+  while (*at != record) at = &(*at)->next;
+  *at = record->next;
+  record->object = nullptr;
 }
 
 PyObject* wrap_shared(trt_tensor* handle) {

@@ -261,6 +261,124 @@ class Hooks(unittest.TestCase):
         with self.assertRaises(RuntimeError):
             trt.ones(1).register_hook(print)
 
+    def test_hooks_that_refer_to_their_tensor(self):
+        """The collector sees the cycle through the library, as soon as nothing else keeps the tensor or the hook."""
+
+        class Marker:
+            pass
+
+        def hooked(t):
+            marker = Marker()
+            t.register_hook(lambda g: (t, marker) and None)
+            return weakref.ref(marker)
+
+        class Mine(trt.Tensor):
+            pass
+
+        gc.collect()
+        for make in (lambda: trt.ones(2, requires_grad=True), lambda: trt.ones(2, requires_grad=True) * 2, lambda: trt.nn.Parameter(trt.ones(2)),
+                     lambda: Mine(trt.ones(2)).requires_grad_()):
+            t = make()
+            refs = [hooked(t), hooked(t)]
+            gc.collect()
+            self.assertTrue(all(r() for r in refs))
+            gc.disable()
+            del t
+            self.assertTrue(all(r() for r in refs))
+            gc.enable()
+            gc.collect()
+            self.assertFalse(any(r() for r in refs))
+
+        # A graph that still needs the hook keeps it.
+        x = trt.ones(2, requires_grad=True)
+        seen = []
+
+        def hooked_sum(t):
+            y = t * 3
+            y.register_hook(lambda g: (y, seen.append(g.tolist())) and None)
+            return y.sum(), weakref.ref(y)
+
+        loss, ref = hooked_sum(x)
+        for _ in range(3):
+            gc.collect()
+        self.assertIsNotNone(ref())
+        loss.backward()
+        self.assertEqual((seen, x.grad.tolist()), ([[1, 1]], [3, 3]))
+        del loss
+        gc.collect()
+        self.assertIsNone(ref())
+
+        # So does a graph that leads to a leaf.
+        leaf = trt.ones(2, requires_grad=True)
+        ref, loss = hooked(leaf), (leaf * 2).sum()
+        del leaf
+        gc.collect()
+        self.assertIsNotNone(ref())
+        del loss
+        gc.collect()
+        self.assertIsNone(ref())
+
+        # Removed by hand, by the end of the tensor, or by neither, while the collector runs in between.
+        for i in range(200):
+            t = trt.ones(2, requires_grad=True) * 1
+            handles = [t.register_hook(lambda g, t=t: None) for _ in range(5)]
+            for h in handles[:i % 6]:
+                h.remove()
+            if i % 50 == 0:
+                gc.collect()
+            t.sum().backward()
+        del t, handles, h
+        gc.collect()
+
+    def test_hooks_while_the_collector_runs(self):
+        """Hooks of live tensors survive collections while other threads run backward without the GIL."""
+        stop, failures = threading.Event(), []
+
+        def train():
+            try:
+                x = trt.ones(20000, requires_grad=True)
+                count = [0]
+                x.register_hook(lambda g: count.__setitem__(0, count[0] + (x.numel() == 20000)))
+                steps = 0
+                while not stop.is_set():
+                    (x * 2).sum().backward()
+                    steps += 1
+                    assert count[0] == steps
+            except BaseException as e:  # noqa: B902
+                failures.append(e)
+
+        threads = [threading.Thread(target=train) for _ in range(2)]
+        for t in threads:
+            t.start()
+        for _ in range(60):
+            gc.collect()
+        stop.set()
+        for t in threads:
+            t.join()
+        self.assertEqual(failures, [])
+
+    def test_histories_in_place(self):
+        x = trt.ones(2, requires_grad=True)
+        y = x * 2
+        self.assertIs(y.requires_grad_(), y)
+        with self.assertRaisesRegex(RuntimeError, "leaf"):
+            y.requires_grad = True
+        with self.assertRaisesRegex(RuntimeError, "leaf"):
+            y.requires_grad_(False)
+        with self.assertRaisesRegex(RuntimeError, "view"):
+            y[:1].detach_()
+        same = y.view(2).detach()
+        self.assertIs(same.detach_(), same)
+        self.assertIs(y.detach_(), y)
+        self.assertEqual((y.requires_grad, y.is_leaf, x.requires_grad), (False, True, True))
+        with trt.inference_mode():
+            made = trt.ones(2, requires_grad=True)
+            net = trt.nn.Sequential(trt.nn.Linear(2, 3), trt.nn.BatchNorm1d(3))
+            self.assertFalse(net(trt.ones(4, 2)).requires_grad)
+        self.assertTrue(made.requires_grad and all(p.requires_grad for p in net.parameters()))
+        with self.assertRaisesRegex(RuntimeError, "inference"):
+            net(trt.ones(4, 2, requires_grad=True))
+
     def test_errors_are_the_callers_own(self):
         x = trt.ones(2, requires_grad=True)
         marker = Failure("the original message")

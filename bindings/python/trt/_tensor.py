@@ -91,8 +91,8 @@ class Tensor(_C.TensorBase):
         _C.trt_tensor_set_data(self, value)
 
     def detach_(self):
-        """Drops the history; gives self."""
-        self._take_handle(self.detach())
+        """Drops the history; gives self. Not for a view, whose history is that of its base."""
+        _C.trt_tensor_detach_(self)
         return self
 
     # --- metadata ---

@@ -14,6 +14,7 @@ import declare  # noqa: E402
 OTHERWISE = {
     "trt_scalar_double": "capi.Double", "trt_scalar_int": "capi.Int", "trt_scalar_bool": "capi.Bool", "trt_scalar_complex": "capi.Complex",
     "trt_scope_begin": "InScope", "trt_scope_end": "InScope", "trt_scope_keep": "Scope.Keep",
+    "trt_tensor_owns_hook": "none: Go's collector does not see native memory",
     "trt_safetensors_find": "Safetensors.Tensor", "trt_safetensors_tensors": "LoadStateDict", "trt_safetensors_metadata": "Safetensors.Metadata",
     "trt_safetensors_save": "StateDict.Save", "trt_state_dict_tensor": "StateDict.Get", "trt_tensor_list_get": "slices of tensors, from trt_tensor_list_data",
 }

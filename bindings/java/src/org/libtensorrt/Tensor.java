@@ -784,6 +784,16 @@ public final class Tensor extends TensorOperators {
     }
   }
 
+  /** Drops the history of the tensor itself, which becomes a leaf that requires no gradients. A view cannot be detached so. */
+  public void detachInPlace() {
+    enter();
+    try {
+      Native.trt_tensor_detach_(pointer);
+    } finally {
+      leave();
+    }
+  }
+
   /** Computes the gradients of this tensor, which has one element: they accumulate in the leaves. Frees the graph. */
   public void backward() {
     enter();

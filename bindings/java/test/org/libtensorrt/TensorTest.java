@@ -295,6 +295,9 @@ final class TensorTest {
     assertArrayEquals(new float[] {1, 1, 1}, middle.grad().toFloatArray());
     assertFalse(middle.detach().requiresGrad());
     assertTrue(middle.detach().sharesStorage(middle));
+    Tensor product = middle.mul(middle);
+    product.detachInPlace();
+    assertTrue(product.isLeaf() && !product.requiresGrad());
     Tensor other = floats(7, 8);
     Tensor same = x.retain();
     x.setData(other);
