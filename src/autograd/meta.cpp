@@ -46,6 +46,8 @@ void refresh_view(const Tensor& t, AutogradMeta& m) {
 
 }  // namespace
 
+void* ViewInfo::operator new(size_t bytes) { return small_alloc(bytes); }
+void ViewInfo::operator delete(void* p, size_t bytes) { small_free(p, bytes); }
 void* AutogradMeta::operator new(size_t bytes) { return small_alloc(bytes); }
 void AutogradMeta::operator delete(void* p, size_t bytes) { small_free(p, bytes); }
 

@@ -24,6 +24,9 @@
 namespace trt::autograd {
 
 struct ViewInfo {
+  static void* operator new(size_t bytes);
+  static void operator delete(void* p, size_t bytes);
+
   Tensor base;               // never itself a view
   uint32_t version = 0;      // of the storage when grad_fn was made
   bool without_grad = false; // made where nothing was recorded (no_grad, inference mode): its history does not lead to the base
