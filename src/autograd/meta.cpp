@@ -37,7 +37,10 @@ void refresh_view(const Tensor& t, AutogradMeta& m) {
       thread_state.inference = before.inference;
     }
   } above;
-  const Tensor again = op::as_strided(base, t.sizes(), t.strides(), t.storage_offset());
+  // The geometry of view_as_real and what was made of it counts in parts.
+  TRT_CHECK_CODE(base.dtype() == t.dtype() || is_complex(base.dtype()), Code::kNotSupported, "the history of a view (", t, ") of a tensor of dtype ", base.dtype(),
+                 ", which was changed in place, cannot be recorded");
+  const Tensor again = op::as_strided(base.dtype() == t.dtype() ? base : op::view_as_real(base), t.sizes(), t.strides(), t.storage_offset());
   AutogradMeta* fresh = meta_of(again);
   m.replace_history(fresh->grad_fn, fresh->output_nr);
   m.requires_grad = true;

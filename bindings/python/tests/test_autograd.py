@@ -357,6 +357,15 @@ class Hooks(unittest.TestCase):
             t.join()
         self.assertEqual(failures, [])
 
+    def test_real_views_of_a_changed_complex_tensor(self):
+        x = trt.ones(4, dtype=trt.complex64, requires_grad=True)
+        y = x * 2
+        part = trt.view_as_real(y)[1:3, 0]
+        y.mul_(3)
+        self.assertEqual(part.tolist(), [6, 6])
+        part.sum().backward()
+        self.assertEqual(x.grad.tolist(), [0, 6, 6, 0])
+
     def test_histories_in_place(self):
         x = trt.ones(2, requires_grad=True)
         y = x * 2
