@@ -2684,6 +2684,80 @@ TRT_API trt_status* trt_conv_transpose1d(const trt_tensor* input, const trt_tens
     output_padding, size_t output_padding_count, int64_t groups, const int64_t* dilation, size_t dilation_count,
     trt_tensor** out);
 
+/**
+ * Three-dimensional cross-correlation. `input` is [n, c, d, h, w] or [c, d, h, w], `weight` [out, c / groups, kd,
+ * kh, kw], `bias` [out].
+ * Schema: `conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, int[3]
+ * dilation=1, int groups=1) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_conv3d(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias, const
+    int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, const int64_t* dilation,
+    size_t dilation_count, int64_t groups, trt_tensor** out);
+
+/**
+ * conv3d with `padding` 'valid' (none) or 'same' (the output is as large as the input; stride 1 only).
+ * Schema: `conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, str padding='valid',
+ * int[3] dilation=1, int groups=1) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_conv3d_padding(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
+    const int64_t* stride, size_t stride_count, const char* padding, const int64_t* dilation, size_t dilation_count,
+    int64_t groups, trt_tensor** out);
+
+/**
+ * The transposed three-dimensional convolution. `weight` is [c, out / groups, kd, kh, kw].
+ * Schema: `conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0,
+ * int[3] output_padding=0, int groups=1, int[3] dilation=1) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_conv_transpose3d(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
+    const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, const int64_t*
+    output_padding, size_t output_padding_count, int64_t groups, const int64_t* dilation, size_t dilation_count,
+    trt_tensor** out);
+
+/**
+ * The windows of an image as columns. `self` is [n, c, h, w] or [c, h, w], the result [n, c * kh * kw, windows],
+ * windows in row-major order. (`nn.functional.unfold` in Python.)
+ * Schema: `im2col(Tensor self, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_im2col(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count, const
+    int64_t* dilation, size_t dilation_count, const int64_t* padding, size_t padding_count, const int64_t* stride,
+    size_t stride_count, trt_tensor** out);
+
+/**
+ * Out form of trt_im2col: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_im2col_out(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
+    const int64_t* dilation, size_t dilation_count, const int64_t* padding, size_t padding_count, const int64_t*
+    stride, size_t stride_count, trt_tensor* out);
+
+/**
+ * The sum of windows that are given as columns [n, c * kh * kw, windows] in images of `output_size`, which is the
+ * gradient of im2col. (`nn.functional.fold` in Python.)
+ * Schema: `col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2]
+ * stride=1) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_col2im(const trt_tensor* self, const int64_t* output_size, size_t output_size_count, const
+    int64_t* kernel_size, size_t kernel_size_count, const int64_t* dilation, size_t dilation_count, const int64_t*
+    padding, size_t padding_count, const int64_t* stride, size_t stride_count, trt_tensor** out);
+
+/**
+ * Out form of trt_col2im: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_col2im_out(const trt_tensor* self, const int64_t* output_size, size_t output_size_count,
+    const int64_t* kernel_size, size_t kernel_size_count, const int64_t* dilation, size_t dilation_count, const
+    int64_t* padding, size_t padding_count, const int64_t* stride, size_t stride_count, trt_tensor* out);
+
 /* --- nn_embedding --- */
 
 /**
@@ -3178,6 +3252,229 @@ TRT_API trt_status* trt_adaptive_max_pool1d(const trt_tensor* self, const int64_
  */
 TRT_API trt_status* trt_adaptive_max_pool1d_with_indices(const trt_tensor* self, const int64_t* output_size, size_t
     output_size_count, trt_tensor** out_output, trt_tensor** out_indices);
+
+/* --- nn_resample --- */
+
+/**
+ * Resizes the dimensions of `input` after the second one, to `size` or by `scale_factor`. `mode` is nearest,
+ * nearest-exact, area, linear (1 dimension), bilinear or bicubic (2) or trilinear (3).
+ * Schema: `interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool?
+ * align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_interpolate(const trt_tensor* input, const int64_t* size, size_t size_count, const double*
+    scale_factor, size_t scale_factor_count, const char* mode, const bool* align_corners, const bool*
+    recompute_scale_factor, bool antialias, trt_tensor** out);
+
+/**
+ * The same as interpolate.
+ * Schema: `upsample(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool?
+ * align_corners=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_upsample(const trt_tensor* input, const int64_t* size, size_t size_count, const double*
+    scale_factor, size_t scale_factor_count, const char* mode, const bool* align_corners, trt_tensor** out);
+
+/**
+ * interpolate with mode nearest.
+ * Schema: `upsample_nearest(Tensor input, int[]? size=None, float[]? scale_factor=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_upsample_nearest(const trt_tensor* input, const int64_t* size, size_t size_count, const
+    double* scale_factor, size_t scale_factor_count, trt_tensor** out);
+
+/**
+ * interpolate with mode bilinear and `align_corners`.
+ * Schema: `upsample_bilinear(Tensor input, int[]? size=None, float[]? scale_factor=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_upsample_bilinear(const trt_tensor* input, const int64_t* size, size_t size_count, const
+    double* scale_factor, size_t scale_factor_count, trt_tensor** out);
+
+/**
+ * [..., c * r * r, h, w] as [..., c, h * r, w * r]: channels become the pixels of r by r blocks, r being
+ * `upscale_factor`.
+ * Schema: `pixel_shuffle(Tensor self, int upscale_factor) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_pixel_shuffle(const trt_tensor* self, int64_t upscale_factor, trt_tensor** out);
+
+/**
+ * The inverse of pixel_shuffle.
+ * Schema: `pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_pixel_unshuffle(const trt_tensor* self, int64_t downscale_factor, trt_tensor** out);
+
+/**
+ * Divides the channels (dimension 1) into `groups` and interleaves these.
+ * Schema: `channel_shuffle(Tensor self, int groups) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_channel_shuffle(const trt_tensor* self, int64_t groups, trt_tensor** out);
+
+/**
+ * The inverse of max_pool1d, with 0 where no maximum was; `indices` are max_pool1d's. `output_size` may be given
+ * with the leading dimensions.
+ * Schema: `max_unpool1d(Tensor input, Tensor indices, int[1] kernel_size, int[1]? stride=None, int[1] padding=0,
+ * int[]? output_size=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_unpool1d(const trt_tensor* input, const trt_tensor* indices, const int64_t* kernel_size,
+    size_t kernel_size_count, const int64_t* stride, size_t stride_count, const int64_t* padding, size_t
+    padding_count, const int64_t* output_size, size_t output_size_count, trt_tensor** out);
+
+/**
+ * The inverse of max_pool2d, with 0 where no maximum was; `indices` are max_pool2d's. `output_size` may be given
+ * with the leading dimensions.
+ * Schema: `max_unpool2d(Tensor input, Tensor indices, int[2] kernel_size, int[2]? stride=None, int[2] padding=0,
+ * int[]? output_size=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_unpool2d(const trt_tensor* input, const trt_tensor* indices, const int64_t* kernel_size,
+    size_t kernel_size_count, const int64_t* stride, size_t stride_count, const int64_t* padding, size_t
+    padding_count, const int64_t* output_size, size_t output_size_count, trt_tensor** out);
+
+/**
+ * The inverse of max_pool3d, with 0 where no maximum was; `indices` are max_pool3d's. `output_size` may be given
+ * with the leading dimensions.
+ * Schema: `max_unpool3d(Tensor input, Tensor indices, int[3] kernel_size, int[3]? stride=None, int[3] padding=0,
+ * int[]? output_size=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_unpool3d(const trt_tensor* input, const trt_tensor* indices, const int64_t* kernel_size,
+    size_t kernel_size_count, const int64_t* stride, size_t stride_count, const int64_t* padding, size_t
+    padding_count, const int64_t* output_size, size_t output_size_count, trt_tensor** out);
+
+/**
+ * `input` [n, c, h, w] or [n, c, d, h, w] at the places that `grid` [n, ..., 2 or 3] names as (x, y) or (x, y, z)
+ * from -1 to 1. `mode` is bilinear, nearest or bicubic (2 dimensions only), `padding_mode` zeros, border or
+ * reflection.
+ * Schema: `grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool?
+ * align_corners=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_grid_sample(const trt_tensor* input, const trt_tensor* grid, const char* mode, const char*
+    padding_mode, const bool* align_corners, trt_tensor** out);
+
+/**
+ * The grid for grid_sample that maps an output of `size` [n, c, h, w] or [n, c, d, h, w] through the affine
+ * matrices `theta` [n, 2, 3] or [n, 3, 4].
+ * Schema: `affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_affine_grid(const trt_tensor* theta, const int64_t* size, size_t size_count, const bool*
+    align_corners, trt_tensor** out);
+
+/* --- nn_volume --- */
+
+/**
+ * The maximum of each window; `stride` defaults to `kernel_size`. With `ceil_mode` a window may overhang the end.
+ * Schema: `max_pool3d(Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1,
+ * bool ceil_mode=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_pool3d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
+    const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, const int64_t*
+    dilation, size_t dilation_count, bool ceil_mode, trt_tensor** out);
+
+/**
+ * The maximum of each window and its position in the volume, (depth * h + row) * w + column, as int64.
+ * Schema: `max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3]
+ * dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_pool3d_with_indices(const trt_tensor* self, const int64_t* kernel_size, size_t
+    kernel_size_count, const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count,
+    const int64_t* dilation, size_t dilation_count, bool ceil_mode, trt_tensor** out_output, trt_tensor**
+    out_indices);
+
+/**
+ * Out form of trt_max_pool3d_with_indices: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_max_pool3d_with_indices_out(const trt_tensor* self, const int64_t* kernel_size, size_t
+    kernel_size_count, const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count,
+    const int64_t* dilation, size_t dilation_count, bool ceil_mode, trt_tensor* output_out, trt_tensor*
+    indices_out);
+
+/**
+ * The average of each window; `stride` defaults to `kernel_size`. `divisor_override` replaces the number of
+ * elements.
+ * Schema: `avg_pool3d(Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, bool ceil_mode=False,
+ * bool count_include_pad=True, int? divisor_override=None) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_avg_pool3d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
+    const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, bool ceil_mode, bool
+    count_include_pad, const int64_t* divisor_override, trt_tensor** out);
+
+/**
+ * Out form of trt_avg_pool3d: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_avg_pool3d_out(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
+    const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, bool ceil_mode, bool
+    count_include_pad, const int64_t* divisor_override, trt_tensor* out);
+
+/**
+ * Averages over windows chosen so that the output has `output_size`.
+ * Schema: `adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_avg_pool3d(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor** out);
+
+/**
+ * Out form of trt_adaptive_avg_pool3d: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_avg_pool3d_out(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor* out);
+
+/**
+ * Maxima of windows chosen so that the output has `output_size`.
+ * Schema: `adaptive_max_pool3d(Tensor self, int[3] output_size) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_max_pool3d(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor** out);
+
+/**
+ * Maxima of windows chosen so that the output has `output_size`, and their positions in the volume as int64.
+ * Schema: `adaptive_max_pool3d_with_indices(Tensor self, int[3] output_size) -> (Tensor output, Tensor indices)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_max_pool3d_with_indices(const trt_tensor* self, const int64_t* output_size, size_t
+    output_size_count, trt_tensor** out_output, trt_tensor** out_indices);
+
+/**
+ * Out form of trt_adaptive_max_pool3d_with_indices: writes the result into the given tensor, which is resized if
+ * its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_adaptive_max_pool3d_with_indices_out(const trt_tensor* self, const int64_t* output_size,
+    size_t output_size_count, trt_tensor* output_out, trt_tensor* indices_out);
 
 /* --- pointwise --- */
 

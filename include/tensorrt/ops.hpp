@@ -1669,6 +1669,39 @@ inline Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, Option
   check(trt_conv_transpose1d(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline Tensor conv3d(const Tensor& input, const Tensor& weight, OptionalTensorRef bias = {}, IntArrayRef stride = {1, 1, 1}, IntArrayRef padding = {0, 0, 0}, IntArrayRef dilation = {1, 1, 1}, std::int64_t groups = 1) {
+  trt_tensor* out_c{};
+  check(trt_conv3d(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor conv3d(const Tensor& input, const Tensor& weight, OptionalTensorRef bias, IntArrayRef stride, const detail::StrictString& padding, IntArrayRef dilation = {1, 1, 1}, std::int64_t groups = 1) {
+  trt_tensor* out_c{};
+  check(trt_conv3d_padding(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, OptionalTensorRef bias = {}, IntArrayRef stride = {1, 1, 1}, IntArrayRef padding = {0, 0, 0}, IntArrayRef output_padding = {0, 0, 0}, std::int64_t groups = 1, IntArrayRef dilation = {1, 1, 1}) {
+  trt_tensor* out_c{};
+  check(trt_conv_transpose3d(input.get(), weight.get(), bias.get(), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor im2col(const Tensor& self, IntArrayRef kernel_size, IntArrayRef dilation = {1, 1}, IntArrayRef padding = {0, 0}, IntArrayRef stride = {1, 1}) {
+  trt_tensor* out_c{};
+  check(trt_im2col(self.get(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& im2col_out(const Tensor& out, const Tensor& self, IntArrayRef kernel_size, IntArrayRef dilation = {1, 1}, IntArrayRef padding = {0, 0}, IntArrayRef stride = {1, 1}) {
+  check(trt_im2col_out(self.get(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size(), out.get()));
+  return out;
+}
+inline Tensor col2im(const Tensor& self, IntArrayRef output_size, IntArrayRef kernel_size, IntArrayRef dilation = {1, 1}, IntArrayRef padding = {0, 0}, IntArrayRef stride = {1, 1}) {
+  trt_tensor* out_c{};
+  check(trt_col2im(self.get(), output_size.data(), output_size.size(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& col2im_out(const Tensor& out, const Tensor& self, IntArrayRef output_size, IntArrayRef kernel_size, IntArrayRef dilation = {1, 1}, IntArrayRef padding = {0, 0}, IntArrayRef stride = {1, 1}) {
+  check(trt_col2im_out(self.get(), output_size.data(), output_size.size(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size(), out.get()));
+  return out;
+}
 inline Tensor embedding(const Tensor& weight, const Tensor& indices, std::int64_t padding_idx = -1, bool scale_grad_by_freq = false) {
   trt_tensor* out_c{};
   check(trt_embedding(weight.get(), indices.get(), padding_idx, scale_grad_by_freq, &out_c));
@@ -1918,6 +1951,112 @@ inline std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor&
   trt_tensor* out_indices_c{};
   check(trt_adaptive_max_pool1d_with_indices(self.get(), output_size.data(), output_size.size(), &out_output_c, &out_indices_c));
   return {Tensor::adopt(out_output_c), Tensor::adopt(out_indices_c)};
+}
+inline Tensor interpolate(const Tensor& input, OptionalIntArrayRef size = {}, OptionalArrayRef<double> scale_factor = {}, const std::string& mode = "nearest", std::optional<bool> align_corners = std::nullopt, std::optional<bool> recompute_scale_factor = std::nullopt, bool antialias = false) {
+  trt_tensor* out_c{};
+  check(trt_interpolate(input.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), mode.c_str(), align_corners ? &*align_corners : nullptr, recompute_scale_factor ? &*recompute_scale_factor : nullptr, antialias, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor upsample(const Tensor& input, OptionalIntArrayRef size = {}, OptionalArrayRef<double> scale_factor = {}, const std::string& mode = "nearest", std::optional<bool> align_corners = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_upsample(input.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), mode.c_str(), align_corners ? &*align_corners : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor upsample_nearest(const Tensor& input, OptionalIntArrayRef size = {}, OptionalArrayRef<double> scale_factor = {}) {
+  trt_tensor* out_c{};
+  check(trt_upsample_nearest(input.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor upsample_bilinear(const Tensor& input, OptionalIntArrayRef size = {}, OptionalArrayRef<double> scale_factor = {}) {
+  trt_tensor* out_c{};
+  check(trt_upsample_bilinear(input.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor pixel_shuffle(const Tensor& self, std::int64_t upscale_factor) {
+  trt_tensor* out_c{};
+  check(trt_pixel_shuffle(self.get(), upscale_factor, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor pixel_unshuffle(const Tensor& self, std::int64_t downscale_factor) {
+  trt_tensor* out_c{};
+  check(trt_pixel_unshuffle(self.get(), downscale_factor, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor channel_shuffle(const Tensor& self, std::int64_t groups) {
+  trt_tensor* out_c{};
+  check(trt_channel_shuffle(self.get(), groups, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor max_unpool1d(const Tensor& input, const Tensor& indices, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, IntArrayRef padding = {0}, OptionalIntArrayRef output_size = {}) {
+  trt_tensor* out_c{};
+  check(trt_max_unpool1d(input.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor max_unpool2d(const Tensor& input, const Tensor& indices, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, IntArrayRef padding = {0, 0}, OptionalIntArrayRef output_size = {}) {
+  trt_tensor* out_c{};
+  check(trt_max_unpool2d(input.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor max_unpool3d(const Tensor& input, const Tensor& indices, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, IntArrayRef padding = {0, 0, 0}, OptionalIntArrayRef output_size = {}) {
+  trt_tensor* out_c{};
+  check(trt_max_unpool3d(input.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor grid_sample(const Tensor& input, const Tensor& grid, const std::string& mode = "bilinear", const std::string& padding_mode = "zeros", std::optional<bool> align_corners = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_grid_sample(input.get(), grid.get(), mode.c_str(), padding_mode.c_str(), align_corners ? &*align_corners : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor affine_grid(const Tensor& theta, IntArrayRef size, std::optional<bool> align_corners = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_affine_grid(theta.get(), size.data(), size.size(), align_corners ? &*align_corners : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, IntArrayRef padding = {0, 0, 0}, IntArrayRef dilation = {1, 1, 1}, bool ceil_mode = false) {
+  trt_tensor* out_c{};
+  check(trt_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, IntArrayRef padding = {0, 0, 0}, IntArrayRef dilation = {1, 1, 1}, bool ceil_mode = false) {
+  trt_tensor* out_output_c{};
+  trt_tensor* out_indices_c{};
+  check(trt_max_pool3d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, &out_output_c, &out_indices_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_indices_c)};
+}
+inline void max_pool3d_with_indices_out(const Tensor& output_out, const Tensor& indices_out, const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, IntArrayRef padding = {0, 0, 0}, IntArrayRef dilation = {1, 1, 1}, bool ceil_mode = false) {
+  check(trt_max_pool3d_with_indices_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, output_out.get(), indices_out.get()));
+}
+inline Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, IntArrayRef padding = {0, 0, 0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<std::int64_t> divisor_override = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_avg_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, divisor_override ? &*divisor_override : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& avg_pool3d_out(const Tensor& out, const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, IntArrayRef padding = {0, 0, 0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<std::int64_t> divisor_override = std::nullopt) {
+  check(trt_avg_pool3d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, divisor_override ? &*divisor_override : nullptr, out.get()));
+  return out;
+}
+inline Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size) {
+  trt_tensor* out_c{};
+  check(trt_adaptive_avg_pool3d(self.get(), output_size.data(), output_size.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& adaptive_avg_pool3d_out(const Tensor& out, const Tensor& self, IntArrayRef output_size) {
+  check(trt_adaptive_avg_pool3d_out(self.get(), output_size.data(), output_size.size(), out.get()));
+  return out;
+}
+inline Tensor adaptive_max_pool3d(const Tensor& self, IntArrayRef output_size) {
+  trt_tensor* out_c{};
+  check(trt_adaptive_max_pool3d(self.get(), output_size.data(), output_size.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& self, IntArrayRef output_size) {
+  trt_tensor* out_output_c{};
+  trt_tensor* out_indices_c{};
+  check(trt_adaptive_max_pool3d_with_indices(self.get(), output_size.data(), output_size.size(), &out_output_c, &out_indices_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_indices_c)};
+}
+inline void adaptive_max_pool3d_with_indices_out(const Tensor& output_out, const Tensor& indices_out, const Tensor& self, IntArrayRef output_size) {
+  check(trt_adaptive_max_pool3d_with_indices_out(self.get(), output_size.data(), output_size.size(), output_out.get(), indices_out.get()));
 }
 inline Tensor add(const Tensor& self, const Tensor& other, Scalar alpha = 1) {
   trt_tensor* out_c{};
@@ -4635,6 +4774,8 @@ inline Tensor Tensor::softmin(std::int64_t dim, std::optional<DType> dtype) cons
 inline Tensor Tensor::gelu(const std::string& approximate) const { return trt::gelu(*this, approximate); }
 inline Tensor Tensor::glu(std::int64_t dim) const { return trt::glu(*this, dim); }
 inline Tensor Tensor::prelu(const Tensor& weight) const { return trt::prelu(*this, weight); }
+inline Tensor Tensor::im2col(IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) const { return trt::im2col(*this, kernel_size, dilation, padding, stride); }
+inline Tensor Tensor::col2im(IntArrayRef output_size, IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) const { return trt::col2im(*this, output_size, kernel_size, dilation, padding, stride); }
 inline Tensor Tensor::one_hot(std::int64_t num_classes) const { return trt::one_hot(*this, num_classes); }
 inline Tensor Tensor::max_pool2d(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) const { return trt::max_pool2d(*this, kernel_size, stride, padding, dilation, ceil_mode); }
 inline std::tuple<Tensor, Tensor> Tensor::max_pool2d_with_indices(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) const { return trt::max_pool2d_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode); }
@@ -4648,6 +4789,15 @@ inline Tensor Tensor::adaptive_max_pool2d(IntArrayRef output_size) const { retur
 inline std::tuple<Tensor, Tensor> Tensor::adaptive_max_pool2d_with_indices(IntArrayRef output_size) const { return trt::adaptive_max_pool2d_with_indices(*this, output_size); }
 inline Tensor Tensor::adaptive_max_pool1d(IntArrayRef output_size) const { return trt::adaptive_max_pool1d(*this, output_size); }
 inline std::tuple<Tensor, Tensor> Tensor::adaptive_max_pool1d_with_indices(IntArrayRef output_size) const { return trt::adaptive_max_pool1d_with_indices(*this, output_size); }
+inline Tensor Tensor::pixel_shuffle(std::int64_t upscale_factor) const { return trt::pixel_shuffle(*this, upscale_factor); }
+inline Tensor Tensor::pixel_unshuffle(std::int64_t downscale_factor) const { return trt::pixel_unshuffle(*this, downscale_factor); }
+inline Tensor Tensor::channel_shuffle(std::int64_t groups) const { return trt::channel_shuffle(*this, groups); }
+inline Tensor Tensor::max_pool3d(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) const { return trt::max_pool3d(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+inline std::tuple<Tensor, Tensor> Tensor::max_pool3d_with_indices(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) const { return trt::max_pool3d_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode); }
+inline Tensor Tensor::avg_pool3d(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<std::int64_t> divisor_override) const { return trt::avg_pool3d(*this, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override); }
+inline Tensor Tensor::adaptive_avg_pool3d(IntArrayRef output_size) const { return trt::adaptive_avg_pool3d(*this, output_size); }
+inline Tensor Tensor::adaptive_max_pool3d(IntArrayRef output_size) const { return trt::adaptive_max_pool3d(*this, output_size); }
+inline std::tuple<Tensor, Tensor> Tensor::adaptive_max_pool3d_with_indices(IntArrayRef output_size) const { return trt::adaptive_max_pool3d_with_indices(*this, output_size); }
 inline Tensor Tensor::add(const Tensor& other, Scalar alpha) const { return trt::add(*this, other, alpha); }
 inline const Tensor& Tensor::add_(const Tensor& other, Scalar alpha) const { return trt::add_(*this, other, alpha); }
 inline Tensor Tensor::add(Scalar other, Scalar alpha) const { return trt::add(*this, other, alpha); }

@@ -38,6 +38,29 @@ Tensor adaptive_avg_pool2d_of(const Tensor& input, IntArrayRef sizes) {
   return op::adaptive_avg_pool2d(input, {sizes[sizes.size() - 2], sizes[sizes.size() - 1]});
 }
 
+Tensor gather_volumes(const Tensor& volumes, const Tensor& indices) {
+  DimVector flat_in(volumes.sizes().data(), volumes.sizes().size() - 3), flat_out = flat_in;
+  flat_in.push_back(volumes.size(-3) * volumes.size(-2) * volumes.size(-1));
+  flat_out.push_back(indices.size(-3) * indices.size(-2) * indices.size(-1));
+  return op::reshape(op::gather(op::reshape(volumes, flat_in), -1, op::reshape(indices, flat_out)), indices.sizes());
+}
+
+Tensor adaptive_avg_pool3d_of(const Tensor& input, IntArrayRef sizes) {
+  return op::adaptive_avg_pool3d(input, sizes.slice(sizes.size() - 3, 3));
+}
+
+Tensor col2im_like(const Tensor& columns, IntArrayRef sizes, IntArrayRef kernel_size, IntArrayRef dilation,
+                   IntArrayRef padding, IntArrayRef stride) {
+  return op::col2im(columns, sizes.slice(sizes.size() - 2, 2), kernel_size, dilation, padding, stride);
+}
+
+int64_t size_at(IntArrayRef sizes, int64_t dim) {
+  return sizes[static_cast<size_t>(wrap_dim(dim, static_cast<int64_t>(sizes.size()), "resample"))];
+}
+Tensor resample_of(const Tensor& input, IntArrayRef sizes, int64_t dim, int64_t kind, bool align_corners, double scale) {
+  return op::resample(input, dim, size_at(sizes, dim), kind, align_corners, scale);
+}
+
 namespace {
 Tensor sum_over(const Tensor& t, int64_t dim) { return op::sum(t, IntArrayRef{dim}, true); }
 }  // namespace

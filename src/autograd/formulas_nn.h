@@ -20,6 +20,17 @@ Tensor gather_planes(const Tensor& planes, const Tensor& indices);
 // adaptive_avg_pool2d to the last two of `sizes`.
 Tensor adaptive_avg_pool2d_of(const Tensor& input, IntArrayRef sizes);
 
+// The same of volumes [..., d, h, w].
+Tensor gather_volumes(const Tensor& volumes, const Tensor& indices);
+Tensor adaptive_avg_pool3d_of(const Tensor& input, IntArrayRef sizes);
+// col2im to images of the last two of `sizes`.
+Tensor col2im_like(const Tensor& columns, IntArrayRef sizes, IntArrayRef kernel_size, IntArrayRef dilation,
+                   IntArrayRef padding, IntArrayRef stride);
+
+// resample to the size that `sizes` has in dimension `dim`.
+Tensor resample_of(const Tensor& input, IntArrayRef sizes, int64_t dim, int64_t kind, bool align_corners, double scale);
+int64_t size_at(IntArrayRef sizes, int64_t dim);
+
 // Derivatives of the backward formulas of softmax and log_softmax with respect to the forward output. `v` is the
 // gradient of the backward's result, `g` the gradient that it took.
 Tensor softmax_double_backward(const Tensor& v, const Tensor& g, const Tensor& output, int64_t dim);

@@ -8,7 +8,15 @@ _MEMORY = "its arguments are about the memory"
 _DATA = "the result's form depends on data; the status says so"
 _WRITTEN = "running statistics are written, which an expanded tensor does not allow"
 
+_REPEATED = "of repeated positions one is taken, and as in PyTorch each gets its gradient"
+
 EXCEPTIONS = {
+    ("max_unpool1d", "gradient"): _REPEATED,
+    ("max_unpool1d", "second gradient"): _REPEATED,
+    ("max_unpool2d", "gradient"): _REPEATED,
+    ("max_unpool2d", "second gradient"): _REPEATED,
+    ("max_unpool3d", "gradient"): _REPEATED,
+    ("max_unpool3d", "second gradient"): _REPEATED,
     ("view", "transposed"): _VIEW,
     ("view", "expanded"): _VIEW,
     ("view", "gradient transposed"): _VIEW,

@@ -26,18 +26,6 @@ void check_pool_input(IntArrayRef input, const char* op) {
   TRT_CHECK(input[0] >= 0, op, ": sizes must not be negative, got ", input);
 }
 
-int64_t pooled_extent(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode,
-                      const char* op) {
-  constexpr int64_t kLimit = int64_t{1} << 48;
-  TRT_CHECK(in < kLimit, op, ": an extent of ", in, " is too large");
-  const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
-  if (room < 0 && !(ceil_mode && room > -stride)) return 0;
-  int64_t out = (room < 0 ? 0 : (room + (ceil_mode ? stride - 1 : 0)) / stride) + 1;
-  // A window that would begin in the padding at the end is left out.
-  if (ceil_mode && (out - 1) * stride >= in + padding) --out;
-  return out;
-}
-
 cpu::Pool2d pool_geometry(IntArrayRef input, const PoolArgs& a, const char* op) {
   check_pool_input(input, op);
   const Pair k = pair_of(a.kernel, op, "kernel_size"),

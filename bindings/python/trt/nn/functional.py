@@ -87,7 +87,7 @@ def _max_pool(name, dims):
     return pool
 
 
-max_pool1d, max_pool2d = _max_pool("max_pool1d", 1), _max_pool("max_pool2d", 2)
+max_pool1d, max_pool2d, max_pool3d = (_max_pool(f"max_pool{n}d", n) for n in (1, 2, 3))
 
 
 def _output_size(input, size, dims):
@@ -112,8 +112,58 @@ def _adaptive(name, dims, indices):
     return pool
 
 
-adaptive_avg_pool1d, adaptive_avg_pool2d = _adaptive("adaptive_avg_pool1d", 1, False), _adaptive("adaptive_avg_pool2d", 2, False)
-adaptive_max_pool1d, adaptive_max_pool2d = _adaptive("adaptive_max_pool1d", 1, True), _adaptive("adaptive_max_pool2d", 2, True)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (_adaptive(f"adaptive_avg_pool{n}d", n, False) for n in (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive(f"adaptive_max_pool{n}d", n, True) for n in (1, 2, 3))
+
+
+def _listed(x):
+    """A number as a list of one."""
+    return x if x is None or isinstance(x, (tuple, list)) else [x]
+
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """The inverse of max_pool1d, with zeros where no maximum was."""
+    return _ops["max_unpool1d"](input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """The inverse of max_pool2d, with zeros where no maximum was."""
+    return _ops["max_unpool2d"](input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """The inverse of max_pool3d, with zeros where no maximum was."""
+    return _ops["max_unpool3d"](input, indices, kernel_size, stride, padding, output_size)
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """The windows of images [n, c, h, w] as columns [n, c * kh * kw, windows]."""
+    return _ops["im2col"](input, kernel_size, dilation, padding, stride)
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """The sum of windows, given as columns, in images of `output_size`."""
+    return _ops["col2im"](input, output_size, kernel_size, dilation, padding, stride)
+
+
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+    """Resizes the dimensions after the second one to `size` or by `scale_factor`."""
+    return _ops["interpolate"](input, _listed(size), _listed(scale_factor), mode, align_corners, recompute_scale_factor, antialias)
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """The same as interpolate."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    """interpolate with the nearest elements."""
+    return interpolate(input, size, scale_factor)
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """interpolate with mode bilinear and aligned corners."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):

@@ -8,10 +8,12 @@ from trt.nn import init
 from trt.nn.module import Module
 from trt.nn.parameter import Parameter
 
-__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AvgPool1d", "AvgPool2d", "BatchNorm1d", "BatchNorm2d", "Bilinear",
-           "ConstantPad1d", "ConstantPad2d", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "CosineSimilarity", "Dropout", "Embedding", "Flatten",
-           "GroupNorm", "Identity", "InstanceNorm1d", "InstanceNorm2d", "LayerNorm", "Linear", "LocalResponseNorm", "MaxPool1d", "MaxPool2d", "PairwiseDistance",
-           "Unflatten", "ZeroPad2d"]
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d",
+           "AvgPool2d", "AvgPool3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "ChannelShuffle", "ConstantPad1d", "ConstantPad2d", "Conv1d",
+           "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "CosineSimilarity", "Dropout", "Embedding", "Flatten", "Fold",
+           "GroupNorm", "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "Linear", "LocalResponseNorm", "MaxPool1d", "MaxPool2d",
+           "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "PairwiseDistance", "PixelShuffle", "PixelUnshuffle", "Unflatten", "Unfold", "Upsample",
+           "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad2d"]
 
 _ops = _C._operators
 
@@ -205,6 +207,16 @@ class Conv2d(_Conv):
         return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
+class Conv3d(_Conv):
+    """Convolution: [n, in, d, h, w] or [in, d, h, w] to [n, out, d', h', w'] or [out, d', h', w']."""
+
+    dims = 3
+
+    def forward(self, input):
+        input, padding = self._padded(input)
+        return F.conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
 class _ConvTranspose(_Conv):
     transposed = True
 
@@ -239,6 +251,15 @@ class ConvTranspose2d(_ConvTranspose):
 
     def forward(self, input, output_size=None):
         return F.conv_transpose2d(input, self.weight, self.bias, self.stride, self.padding, self._output_padding(input, output_size), self.groups, self.dilation)
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """The gradient of Conv3d as a layer."""
+
+    dims = 3
+
+    def forward(self, input, output_size=None):
+        return F.conv_transpose3d(input, self.weight, self.bias, self.stride, self.padding, self._output_padding(input, output_size), self.groups, self.dilation)
 
 
 class _Norm(Module):
@@ -303,6 +324,12 @@ class BatchNorm2d(_BatchNorm):
     ranks = (4,)
 
 
+class BatchNorm3d(_BatchNorm):
+    """Normalizes [n, c, d, h, w] over all but the channels."""
+
+    ranks = (5,)
+
+
 class _InstanceNorm(_Norm):
     ranks = ()
 
@@ -328,6 +355,12 @@ class InstanceNorm2d(_InstanceNorm):
     """Normalizes [n, c, h, w] or [c, h, w] over each channel of each sample."""
 
     ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalizes [n, c, d, h, w] or [c, d, h, w] over each channel of each sample."""
+
+    ranks = (4, 5)
 
 
 class LayerNorm(Module):
@@ -469,6 +502,45 @@ class MaxPool2d(_MaxPool):
         return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
 
 
+class MaxPool3d(_MaxPool):
+    """Maxima of windows: [n, c, d, h, w] or [c, d, h, w]."""
+
+    def forward(self, input):
+        return F.max_pool3d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
+
+
+class _MaxUnpool(_Plain):
+    options = ("kernel_size", "stride", "padding")
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = (_tuple(v, self.dims) for v in (kernel_size, kernel_size if stride is None else stride, padding))
+
+    def forward(self, input, indices, output_size=None):
+        return self.function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """The inverse of MaxPool1d, with zeros where no maximum was."""
+
+    dims = 1
+    function = staticmethod(F.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """The inverse of MaxPool2d, with zeros where no maximum was."""
+
+    dims = 2
+    function = staticmethod(F.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """The inverse of MaxPool3d, with zeros where no maximum was."""
+
+    dims = 3
+    function = staticmethod(F.max_unpool3d)
+
+
 class AvgPool1d(_Plain):
     """Means of windows: [n, c, l] or [c, l]."""
 
@@ -497,6 +569,20 @@ class AvgPool2d(_Plain):
         return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
 
 
+class AvgPool3d(_Plain):
+    """Means of windows: [n, c, d, h, w] or [c, d, h, w]."""
+
+    options = ("kernel_size", "stride", "padding")
+
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        super().__init__()
+        self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override = (
+            kernel_size, kernel_size if stride is None else stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    def forward(self, input):
+        return F.avg_pool3d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
+
+
 class _AdaptivePool(_Plain):
     options = ("output_size",)
 
@@ -520,6 +606,12 @@ class AdaptiveAvgPool2d(_AdaptivePool):
     function = staticmethod(F.adaptive_avg_pool2d)
 
 
+class AdaptiveAvgPool3d(_AdaptivePool):
+    """Means of windows such that the output has the given size."""
+
+    function = staticmethod(F.adaptive_avg_pool3d)
+
+
 class _AdaptiveMaxPool(_AdaptivePool):
     def __init__(self, output_size, return_indices=False):
         super().__init__(output_size)
@@ -539,6 +631,109 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """Maxima of windows such that the output has the given size."""
 
     function = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """Maxima of windows such that the output has the given size."""
+
+    function = staticmethod(F.adaptive_max_pool3d)
+
+
+class Upsample(Module):
+    """Resizes the dimensions after the second one (functional.interpolate)."""
+
+    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+        super().__init__()
+        self.name = type(self).__name__
+        self.size = tuple(size) if isinstance(size, (tuple, list)) else size
+        self.scale_factor = tuple(map(float, scale_factor)) if isinstance(scale_factor, (tuple, list)) else float(scale_factor) if scale_factor else None
+        self.mode, self.align_corners, self.recompute_scale_factor = mode, align_corners, recompute_scale_factor
+
+    def forward(self, input):
+        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
+
+    def extra_repr(self):
+        what = f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None else f"size={self.size!r}"
+        return f"{what}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """Upsample with the nearest elements."""
+
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Upsample with mode bilinear and aligned corners."""
+
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
+
+
+class PixelShuffle(_Plain):
+    """Channels become the pixels of blocks: [..., c * r * r, h, w] to [..., c, h * r, w * r]."""
+
+    options = ("upscale_factor",)
+
+    def __init__(self, upscale_factor):
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input):
+        return F.pixel_shuffle(input, self.upscale_factor)
+
+
+class PixelUnshuffle(_Plain):
+    """The inverse of PixelShuffle."""
+
+    options = ("downscale_factor",)
+
+    def __init__(self, downscale_factor):
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input):
+        return F.pixel_unshuffle(input, self.downscale_factor)
+
+
+class ChannelShuffle(_Plain):
+    """Divides the channels into groups and interleaves these."""
+
+    options = ("groups",)
+
+    def __init__(self, groups):
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input):
+        return F.channel_shuffle(input, self.groups)
+
+
+class Unfold(_Plain):
+    """The windows of images as columns (functional.unfold)."""
+
+    options = ("kernel_size", "dilation", "padding", "stride")
+
+    def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
+        super().__init__()
+        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
+
+    def forward(self, input):
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+
+class Fold(_Plain):
+    """The sum of windows, given as columns, in images (functional.fold)."""
+
+    options = ("output_size", "kernel_size", "dilation", "padding", "stride")
+
+    def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
+        super().__init__()
+        self.output_size, self.kernel_size, self.dilation, self.padding, self.stride = output_size, kernel_size, dilation, padding, stride
+
+    def forward(self, input):
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
 
 class _ConstantPad(_Plain):
