@@ -63,6 +63,13 @@ SELU_SCALE, SELU_NEGATIVE = 1.0507009873554805, 1.7580993408473768
 # (operator, arguments, results, gradients of the sum of the results: one for every float64 argument, None to leave them out). A number as result
 # stands for a 0-d tensor, a dict at the end of the arguments for those that go by name.
 TABLE = [
+    # Windows and places at the borders: infinities and NaN in pools, indices of the first of equal maxima, positions outside
+    ("max_pool3d_with_indices", [F([[[[-inf, -inf]]]]), [1, 1, 2]], [[[[[-inf]]]], [[[[0]]]]], None),
+    ("max_pool3d_with_indices", [F([[[[nan, 3.0, nan]]]]), [1, 1, 3]], [[[[[nan]]]], [[[[2]]]]], [[[[[0.0, 0.0, 1.0]]]]]),
+    ("interpolate", [F([[[1.0, 2.0]]]), {"size": [4]}], [[[[1.0, 1.0, 2.0, 2.0]]]], [[[[2.0, 2.0]]]]),
+    ("interpolate", [F([[[1.0, 2.0]]]), {"size": [4], "mode": "linear"}], [[[[1.0, 1.25, 1.75, 2.0]]]], [[[[2.0, 2.0]]]]),
+    ("grid_sample", [F([[[[1.0, 2.0]]]]), F([[[[nan, 0.0], [9.0, 0.0], [1.0, 0.0]]]])], [[[[[nan, 0.0, 1.0]]]]], None),
+
     # 0-d tensors
     ("topk", [F(3.5), 0], [3.5, 0], [1.0]),
     ("topk", [F(3.5), 1], [3.5, 0], [1.0]),
@@ -291,6 +298,17 @@ TABLE = [
 
 # (operator, arguments, code, part of the message)
 REFUSED = [
+    ("conv3d", [F([[[[[1.0]]]]]), F([[[[[1.0]]]]]), {"stride": [0, 1, 1]}], "INVALID_ARGUMENT", "conv3d: stride"),
+    ("conv3d", [F([[[[[1.0]]]]]), F([[[[[1.0, 1.0]]]]])], "INVALID_ARGUMENT", "smaller than the kernel"),
+    ("conv_transpose3d", [F([[[[[1.0]]]]]), F([[[[[1.0]]]]]), {"output_padding": [1, 0, 0]}], "INVALID_ARGUMENT", "output_padding"),
+    ("max_pool3d", [F([[[[1.0]]]]), [2**40]], "INVALID_ARGUMENT", "kernel_size"),
+    ("avg_pool3d", [F([[[[1.0]]]]), [1], {"divisor_override": 0}], "INVALID_ARGUMENT", "divisor_override"),
+    ("col2im", [F([[1.0, 2.0]]), [2, 2], [1, 1]], "INVALID_ARGUMENT", "windows"),
+    ("interpolate", [F([[[1.0]]]), {"scale_factor": [1e300]}], "INVALID_ARGUMENT", "scale_factor"),
+    ("interpolate", [F([[[1.0]]]), {"size": [2], "mode": "bilinear"}], "INVALID_ARGUMENT", "bilinear"),
+    ("pixel_shuffle", [F([[[1.0]]]), 2**31 - 1], "INVALID_ARGUMENT", "upscale_factor"),
+    ("max_unpool1d", [F([[1.0]]), I([[7]]), [2]], "OUT_OF_RANGE", "7"),
+    ("grid_sample", [F([[[[1.0]]]]), F([[[[0.0]]]])], "INVALID_ARGUMENT", "coordinates"),
     ("polygamma", [-1, F([1.0])], "INVALID_ARGUMENT", "n >= 0"),
     ("softshrink", [F([1.0]), -1.0], "INVALID_ARGUMENT", "lambd"),
     ("hardtanh", [I([1]), 0, inf], "OUT_OF_RANGE", "inf"),

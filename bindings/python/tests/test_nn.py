@@ -351,14 +351,17 @@ class SameAsTheLibrary(unittest.TestCase):
 
 class Layers(unittest.TestCase):
     def test_every_layer_runs(self):
-        x4, x3, x2 = trt.randn(2, 4, 8, 8), trt.randn(2, 4, 8), trt.randn(3, 4)
+        x5, x4, x3, x2 = trt.randn(2, 4, 4, 4, 4), trt.randn(2, 4, 8, 8), trt.randn(2, 4, 8), trt.randn(3, 4)
         for m, inputs in ((nn.ConvTranspose2d(4, 2, 3, stride=2, output_padding=1), (x4,)), (nn.ConvTranspose1d(4, 2, 3), (x3,)), (nn.InstanceNorm2d(4, affine=True), (x4,)),
                           (nn.InstanceNorm1d(4, track_running_stats=True), (x3,)), (nn.LocalResponseNorm(2), (x4,)), (nn.MaxPool1d(2), (x3,)), (nn.AvgPool1d(2), (x3,)),
                           (nn.AdaptiveAvgPool1d(3), (x3,)), (nn.AdaptiveMaxPool1d(3), (x3,)), (nn.ZeroPad2d(1), (x4,)), (nn.ConstantPad1d((1, 2), 3.0), (x3,)),
                           (nn.Bilinear(4, 4, 2), (x2, x2)), (nn.CosineSimilarity(), (x2, x2)), (nn.PairwiseDistance(), (x2, x2)), (nn.PReLU(4), (x2,)), (nn.GLU(), (x2,)),
                           (nn.SELU(), (x2,)), (nn.CELU(), (x2,)), (nn.Hardtanh(), (x2,)), (nn.Hardsigmoid(), (x2,)), (nn.Hardshrink(), (x2,)), (nn.Softshrink(), (x2,)),
                           (nn.Tanhshrink(), (x2,)), (nn.Softsign(), (x2,)), (nn.LogSigmoid(), (x2,)), (nn.Softmin(dim=1), (x2,)), (nn.Threshold(0.1, 20), (x2,)),
-                          (nn.Conv2d(4, 2, 3, padding=1, padding_mode="reflect"), (x4,))):
+                          (nn.Conv2d(4, 2, 3, padding=1, padding_mode="reflect"), (x4,)), (nn.BatchNorm3d(4), (x5,)), (nn.InstanceNorm3d(4), (x5,)),
+                          (nn.Conv3d(4, 2, 3, padding=1, padding_mode="replicate"), (x5,)), (nn.ConvTranspose3d(4, 2, 3, stride=2, output_padding=1), (x5,)),
+                          (nn.MaxPool3d(2), (x5,)), (nn.AvgPool3d(2), (x5,)), (nn.AdaptiveAvgPool3d((2, None, 1)), (x5,)), (nn.AdaptiveMaxPool3d(2), (x5,)),
+                          (nn.UpsamplingNearest2d(scale_factor=2), (x4,)), (nn.UpsamplingBilinear2d(size=(3, 5)), (x4,)), (nn.PixelShuffle(2), (x4,))):
             y = m(*inputs)
             self.assertTrue(bool(y.isfinite().all()), m)
             self.assertTrue(repr(m).startswith(type(m).__name__))
@@ -367,6 +370,40 @@ class Layers(unittest.TestCase):
         inplace = trt.tensor([-1.0, 1.0])
         self.assertEqual(nn.ReLU(inplace=True)(inplace).tolist(), inplace.tolist())
         self.assertEqual(F.relu(trt.tensor([-1.0]), inplace=True).item(), 0)
+
+    def test_volumes(self):
+        x = trt.randn(2, 4, 5, 6, 7, dtype=trt.float64)
+        conv = nn.Conv3d(4, 6, (2, 3, 1), stride=(1, 2, 1), padding=(0, 1, 0), groups=2, dtype=trt.float64)
+        y = conv(x)
+        # A three-dimensional convolution is the sum of two-dimensional ones over the taps of the depth.
+        for d in range(4):
+            expected = sum(F.conv2d(x[:, :, d + i], conv.weight[:, :, i], None, (2, 1), (1, 0), 1, 2) for i in range(2)) + conv.bias.reshape(6, 1, 1)
+            self.assertTrue(trt.allclose(y[:, :, d], expected), d)
+        # The transposed one is its adjoint: <conv(x), g> = <x, conv^T(g)>.
+        g = trt.randn(*y.shape, dtype=trt.float64)
+        back = F.conv_transpose3d(g, conv.weight, None, (1, 2, 1), (0, 1, 0), (0, 1, 0), 2)
+        self.assertEqual(back.shape, x.shape)
+        self.assertAlmostEqual(((y - conv.bias.reshape(6, 1, 1, 1)) * g).sum().item(), (x * back).sum().item(), 9)
+        values, indices = nn.MaxPool3d(2, return_indices=True)(x)
+        kept = nn.MaxUnpool3d(2)(values, indices, output_size=x.shape)
+        self.assertEqual((kept != 0).sum().item(), values.numel())
+        self.assertTrue(trt.equal(nn.MaxPool3d(2)(kept.where(kept != 0, -100.0)), values))
+
+    def test_images(self):
+        x = trt.randn(2, 8, 6, 4, dtype=trt.float64)
+        self.assertTrue(trt.equal(nn.PixelUnshuffle(2)(nn.PixelShuffle(2)(x)), x))
+        self.assertTrue(trt.equal(nn.ChannelShuffle(2)(x)[:, 1], x[:, 4]))
+        # Every element comes back as often as windows cover it.
+        windows = nn.Unfold(3, padding=1, stride=2)
+        ones = nn.Fold((6, 4), 3, padding=1, stride=2)(windows(trt.ones_like(x)))
+        self.assertTrue(trt.allclose(nn.Fold((6, 4), 3, padding=1, stride=2)(windows(x)), x * ones))
+        up = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
+        self.assertTrue(trt.allclose(up(x)[:, :, ::11, ::7], x[:, :, ::5, ::3]))
+        self.assertEqual((repr(up), nn.Upsample(size=3)(x).shape), ("Upsample(scale_factor=2.0, mode='bilinear')", (2, 8, 3, 3)))
+        # The identical map samples every element where it is.
+        theta = trt.tensor([[[1.0, 0, 0], [0, 1, 0]]] * 2, dtype=trt.float64)
+        for mode in ("bilinear", "nearest", "bicubic"):
+            self.assertTrue(trt.allclose(F.grid_sample(x, F.affine_grid(theta, x.shape, align_corners=False), mode, align_corners=False), x), mode)
 
     def test_errors(self):
         for bad in (lambda: nn.Conv2d(3, 4, 3, groups=2), lambda: nn.Dropout(2.0), lambda: nn.GroupNorm(3, 4), lambda: nn.Embedding(3, 4, padding_idx=5),
