@@ -7412,6 +7412,1114 @@ TRT_API trt_status* trt_chunk(const trt_tensor* self, int64_t chunks, int64_t di
  */
 TRT_API trt_status* trt_unbind(const trt_tensor* self, int64_t dim, trt_tensor_list** out);
 
+/* --- special --- */
+
+/**
+ * `exp(self^2) * erfc(self)` without overflow for large `self`.
+ * Schema: `special_erfcx(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_erfcx(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_erfcx: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_erfcx_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The logarithm of the distribution function of the standard normal distribution.
+ * Schema: `special_log_ndtr(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_log_ndtr(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_log_ndtr: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_log_ndtr_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The inverse of the distribution function of the standard normal distribution; NaN outside of 0 to 1.
+ * Schema: `special_ndtri(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_ndtri(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_ndtri: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_ndtri_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The modified Bessel function of the first kind, order 0.
+ * Schema: `i0(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_i0(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * In-place form of trt_i0: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_i0_(trt_tensor* self);
+
+/**
+ * Out form of trt_i0: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_i0_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * `exp(-abs(self)) * i0(self)` without overflow.
+ * Schema: `special_i0e(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_i0e(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_i0e: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_i0e_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The modified Bessel function of the first kind, order 1.
+ * Schema: `special_i1(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_i1(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_i1: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_i1_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * `exp(-abs(self)) * i1(self)` without overflow.
+ * Schema: `special_i1e(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_i1e(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_i1e: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_i1e_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The same function as `i0`.
+ * Schema: `special_modified_bessel_i0(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_modified_bessel_i0(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_modified_bessel_i0: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_modified_bessel_i0_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The same function as `special_i1`.
+ * Schema: `special_modified_bessel_i1(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_modified_bessel_i1(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_modified_bessel_i1: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_modified_bessel_i1_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The modified Bessel function of the second kind, order 0; infinity at 0, NaN below.
+ * Schema: `special_modified_bessel_k0(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_modified_bessel_k0(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_modified_bessel_k0: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_modified_bessel_k0_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The modified Bessel function of the second kind, order 1; infinity at 0, NaN below.
+ * Schema: `special_modified_bessel_k1(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_modified_bessel_k1(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_modified_bessel_k1: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_modified_bessel_k1_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * `exp(x) * special_modified_bessel_k0(x)`, a constant to autograd.
+ * Schema: `special_scaled_modified_bessel_k0(Tensor x) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_scaled_modified_bessel_k0(const trt_tensor* x, trt_tensor** out);
+
+/**
+ * Out form of trt_special_scaled_modified_bessel_k0: writes the result into the given tensor, which is resized if
+ * its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_scaled_modified_bessel_k0_out(const trt_tensor* x, trt_tensor* out);
+
+/**
+ * `exp(x) * special_modified_bessel_k1(x)`, a constant to autograd.
+ * Schema: `special_scaled_modified_bessel_k1(Tensor x) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_scaled_modified_bessel_k1(const trt_tensor* x, trt_tensor** out);
+
+/**
+ * Out form of trt_special_scaled_modified_bessel_k1: writes the result into the given tensor, which is resized if
+ * its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_scaled_modified_bessel_k1_out(const trt_tensor* x, trt_tensor* out);
+
+/**
+ * The Bessel function of the first kind, order 0; NaN at infinities.
+ * Schema: `special_bessel_j0(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_bessel_j0(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_bessel_j0: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_bessel_j0_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The Bessel function of the first kind, order 1; NaN at infinities.
+ * Schema: `special_bessel_j1(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_bessel_j1(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_bessel_j1: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_bessel_j1_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The Bessel function of the second kind, order 0; NaN at infinity and below 0.
+ * Schema: `special_bessel_y0(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_bessel_y0(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_bessel_y0: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_bessel_y0_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The Bessel function of the second kind, order 1; NaN at infinity and below 0.
+ * Schema: `special_bessel_y1(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_bessel_y1(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_special_bessel_y1: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_bessel_y1_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * `sin(x) / x`, 1 at 0; a constant to autograd.
+ * Schema: `special_spherical_bessel_j0(Tensor x) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_spherical_bessel_j0(const trt_tensor* x, trt_tensor** out);
+
+/**
+ * Out form of trt_special_spherical_bessel_j0: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_spherical_bessel_j0_out(const trt_tensor* x, trt_tensor* out);
+
+/**
+ * Airy's function Ai; a constant to autograd.
+ * Schema: `special_airy_ai(Tensor x) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_airy_ai(const trt_tensor* x, trt_tensor** out);
+
+/**
+ * Out form of trt_special_airy_ai: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_airy_ai_out(const trt_tensor* x, trt_tensor* out);
+
+/**
+ * Hurwitz's zeta function, the sum of `(k + other)^-self` over `k` from 0 on. The gradient is with respect to
+ * `other` only.
+ * Schema: `special_zeta(Tensor self, Tensor other) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_zeta(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_special_zeta: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_zeta_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * Hurwitz's zeta function, the sum of `(k + other)^-self` over `k` from 0 on. The gradient is with respect to
+ * `other` only.
+ * Schema: `special_zeta.Scalar(Tensor self, Scalar other) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_zeta_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
+
+/**
+ * Out form of trt_special_zeta_scalar: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_zeta_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
+ * Hurwitz's zeta function, the sum of `(k + other)^-self` over `k` from 0 on. The gradient is with respect to
+ * `other` only.
+ * Schema: `special_zeta.ScalarSelf(Scalar self, Tensor other) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_zeta_scalarself(trt_scalar self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of trt_special_zeta_scalarself: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_zeta_scalarself_out(trt_scalar self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * The regularized lower incomplete gamma function P(`self`, `other`). The gradient is with respect to `other`
+ * only.
+ * Schema: `igamma(Tensor self, Tensor other) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_igamma(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of trt_igamma: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_igamma_(trt_tensor* self, const trt_tensor* other);
+
+/**
+ * Out form of trt_igamma: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_igamma_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * The regularized upper incomplete gamma function, `1 - igamma(self, other)`. The gradient is with respect to
+ * `other` only.
+ * Schema: `igammac(Tensor self, Tensor other) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_igammac(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of trt_igammac: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_igammac_(trt_tensor* self, const trt_tensor* other);
+
+/**
+ * Out form of trt_igammac: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_igammac_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * The logarithm of the multivariate gamma function of dimension `p`, elementwise. Not for bool.
+ * Schema: `mvlgamma(Tensor self, int p) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_mvlgamma(const trt_tensor* self, int64_t p, trt_tensor** out);
+
+/**
+ * In-place form of trt_mvlgamma: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_mvlgamma_(trt_tensor* self, int64_t p);
+
+/**
+ * Out form of trt_mvlgamma: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_mvlgamma_out(const trt_tensor* self, int64_t p, trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the first kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_t(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_t: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_t_out(const trt_tensor* x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the first kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_t.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_t_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_t_scalar: writes the result into the given tensor, which is resized
+ * if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_t_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the first kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_t.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_t_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_t_scalarself: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_t_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the second kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_u(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_u: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_u_out(const trt_tensor* x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the second kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_u.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_u_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_u_scalar: writes the result into the given tensor, which is resized
+ * if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_u_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the second kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_u.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_u_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_u_scalarself: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_u_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the third kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_v(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_v: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_v_out(const trt_tensor* x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the third kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_v.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_v_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_v_scalar: writes the result into the given tensor, which is resized
+ * if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_v_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the third kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_v.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_v_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_v_scalarself: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_v_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the fourth kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_w(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_w: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_w_out(const trt_tensor* x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the fourth kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_w.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_w_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_w_scalar: writes the result into the given tensor, which is resized
+ * if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_w_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the fourth kind of degree `n` (truncated); 0 for negative degrees. A constant to
+ * autograd.
+ * Schema: `special_chebyshev_polynomial_w.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_w_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_special_chebyshev_polynomial_w_scalarself: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_chebyshev_polynomial_w_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Chebyshev's polynomial of the first kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t(const trt_tensor* x, const trt_tensor* n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_t: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_out(const trt_tensor* x, const trt_tensor* n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the first kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_t.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_scalar(const trt_tensor* x, trt_scalar n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_t_scalar: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_scalar_out(const trt_tensor* x, trt_scalar n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the first kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_t.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_scalarself(trt_scalar x, const trt_tensor* n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_t_scalarself: writes the result into the given tensor,
+ * which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_scalarself_out(trt_scalar x, const trt_tensor* n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the second kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u(const trt_tensor* x, const trt_tensor* n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_u: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_out(const trt_tensor* x, const trt_tensor* n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the second kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_u.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_scalar(const trt_tensor* x, trt_scalar n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_u_scalar: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_scalar_out(const trt_tensor* x, trt_scalar n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the second kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_u.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_scalarself(trt_scalar x, const trt_tensor* n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_u_scalarself: writes the result into the given tensor,
+ * which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_scalarself_out(trt_scalar x, const trt_tensor* n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the third kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v(const trt_tensor* x, const trt_tensor* n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_v: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_out(const trt_tensor* x, const trt_tensor* n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the third kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_v.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_scalar(const trt_tensor* x, trt_scalar n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_v_scalar: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_scalar_out(const trt_tensor* x, trt_scalar n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the third kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_v.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_scalarself(trt_scalar x, const trt_tensor* n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_v_scalarself: writes the result into the given tensor,
+ * which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_scalarself_out(trt_scalar x, const trt_tensor* n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the fourth kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w(const trt_tensor* x, const trt_tensor* n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_w: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_out(const trt_tensor* x, const trt_tensor* n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the fourth kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_w.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_scalar(const trt_tensor* x, trt_scalar n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_w_scalar: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_scalar_out(const trt_tensor* x, trt_scalar n,
+    trt_tensor* out);
+
+/**
+ * Chebyshev's polynomial of the fourth kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
+ * constant to autograd.
+ * Schema: `special_shifted_chebyshev_polynomial_w.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_scalarself(trt_scalar x, const trt_tensor* n,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_special_shifted_chebyshev_polynomial_w_scalarself: writes the result into the given tensor,
+ * which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_scalarself_out(trt_scalar x, const trt_tensor* n,
+    trt_tensor* out);
+
+/**
+ * Hermite's polynomial (physicists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_h(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_hermite_polynomial_h: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_h_out(const trt_tensor* x, const trt_tensor* n, trt_tensor* out);
+
+/**
+ * Hermite's polynomial (physicists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_hermite_polynomial_h.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_h_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_hermite_polynomial_h_scalar: writes the result into the given tensor, which is resized
+ * if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_h_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor* out);
+
+/**
+ * Hermite's polynomial (physicists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_hermite_polynomial_h.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_h_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_special_hermite_polynomial_h_scalarself: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_h_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Hermite's polynomial (probabilists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_he(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_hermite_polynomial_he: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_he_out(const trt_tensor* x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Hermite's polynomial (probabilists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_hermite_polynomial_he.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_he_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_hermite_polynomial_he_scalar: writes the result into the given tensor, which is resized
+ * if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_he_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
+    out);
+
+/**
+ * Hermite's polynomial (probabilists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_hermite_polynomial_he.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_he_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_special_hermite_polynomial_he_scalarself: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_hermite_polynomial_he_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Laguerre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_laguerre_polynomial_l(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_laguerre_polynomial_l: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_laguerre_polynomial_l_out(const trt_tensor* x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Laguerre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_laguerre_polynomial_l.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_laguerre_polynomial_l_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_laguerre_polynomial_l_scalar: writes the result into the given tensor, which is resized
+ * if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_laguerre_polynomial_l_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
+    out);
+
+/**
+ * Laguerre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_laguerre_polynomial_l.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_laguerre_polynomial_l_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_special_laguerre_polynomial_l_scalarself: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_laguerre_polynomial_l_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Legendre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_legendre_polynomial_p(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_legendre_polynomial_p: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_legendre_polynomial_p_out(const trt_tensor* x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * Legendre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_legendre_polynomial_p.Scalar(Tensor x, Scalar n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_legendre_polynomial_p_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
+
+/**
+ * Out form of trt_special_legendre_polynomial_p_scalar: writes the result into the given tensor, which is resized
+ * if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_legendre_polynomial_p_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
+    out);
+
+/**
+ * Legendre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Schema: `special_legendre_polynomial_p.ScalarSelf(Scalar x, Tensor n) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_legendre_polynomial_p_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_special_legendre_polynomial_p_scalarself: writes the result into the given tensor, which is
+ * resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_special_legendre_polynomial_p_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
+    out);
+
+/**
+ * The greatest common divisor, not negative; integers only.
+ * Schema: `gcd(Tensor self, Tensor other) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gcd(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of trt_gcd: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gcd_(trt_tensor* self, const trt_tensor* other);
+
+/**
+ * Out form of trt_gcd: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gcd_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * The least common multiple, not negative; integers only.
+ * Schema: `lcm(Tensor self, Tensor other) -> Tensor`
+ * Gradient: none.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lcm(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of trt_lcm: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lcm_(trt_tensor* self, const trt_tensor* other);
+
+/**
+ * Out form of trt_lcm: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lcm_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * The number of the dtype next to `self` in the direction of `other`; floating point only.
+ * Schema: `nextafter(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nextafter(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of trt_nextafter: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nextafter_(trt_tensor* self, const trt_tensor* other);
+
+/**
+ * Out form of trt_nextafter: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nextafter_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * The parts of floating-point numbers: `self = mantissa * 2^exponent` with mantissas of magnitude 1/2 to 1. The
+ * exponents are int32, 0 for 0, infinities and NaN.
+ * Schema: `frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_frexp(const trt_tensor* self, trt_tensor** out_mantissa, trt_tensor** out_exponent);
+
+/**
+ * Out form of trt_frexp: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_frexp_out(const trt_tensor* self, trt_tensor* mantissa_out, trt_tensor* exponent_out);
+
+/**
+ * `self * 2^other`, in floating point.
+ * Schema: `ldexp(Tensor self, Tensor other) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ldexp(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of trt_ldexp: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ldexp_(trt_tensor* self, const trt_tensor* other);
+
+/**
+ * Out form of trt_ldexp: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ldexp_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
 #ifdef __cplusplus
 }
 #endif

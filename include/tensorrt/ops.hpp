@@ -4578,6 +4578,632 @@ inline std::vector<Tensor> unbind(const Tensor& self, std::int64_t dim = 0) {
   check(trt_unbind(self.get(), dim, &out_c));
   return detail::take(out_c);
 }
+inline Tensor special_erfcx(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_erfcx(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_erfcx_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_erfcx_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_log_ndtr(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_log_ndtr(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_log_ndtr_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_log_ndtr_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_ndtri(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_ndtri(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_ndtri_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_ndtri_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor i0(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_i0(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& i0_(const Tensor& self) {
+  check(trt_i0_(self.get()));
+  return self;
+}
+inline const Tensor& i0_out(const Tensor& out, const Tensor& self) {
+  check(trt_i0_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_i0e(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_i0e(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_i0e_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_i0e_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_i1(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_i1(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_i1_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_i1_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_i1e(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_i1e(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_i1e_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_i1e_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_modified_bessel_i0(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_modified_bessel_i0(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_modified_bessel_i0_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_modified_bessel_i0_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_modified_bessel_i1(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_modified_bessel_i1(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_modified_bessel_i1_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_modified_bessel_i1_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_modified_bessel_k0(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_modified_bessel_k0(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_modified_bessel_k0_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_modified_bessel_k0_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_modified_bessel_k1(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_modified_bessel_k1(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_modified_bessel_k1_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_modified_bessel_k1_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_scaled_modified_bessel_k0(const Tensor& x) {
+  trt_tensor* out_c{};
+  check(trt_special_scaled_modified_bessel_k0(x.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_scaled_modified_bessel_k0_out(const Tensor& out, const Tensor& x) {
+  check(trt_special_scaled_modified_bessel_k0_out(x.get(), out.get()));
+  return out;
+}
+inline Tensor special_scaled_modified_bessel_k1(const Tensor& x) {
+  trt_tensor* out_c{};
+  check(trt_special_scaled_modified_bessel_k1(x.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_scaled_modified_bessel_k1_out(const Tensor& out, const Tensor& x) {
+  check(trt_special_scaled_modified_bessel_k1_out(x.get(), out.get()));
+  return out;
+}
+inline Tensor special_bessel_j0(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_bessel_j0(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_bessel_j0_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_bessel_j0_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_bessel_j1(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_bessel_j1(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_bessel_j1_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_bessel_j1_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_bessel_y0(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_bessel_y0(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_bessel_y0_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_bessel_y0_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_bessel_y1(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_special_bessel_y1(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_bessel_y1_out(const Tensor& out, const Tensor& self) {
+  check(trt_special_bessel_y1_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor special_spherical_bessel_j0(const Tensor& x) {
+  trt_tensor* out_c{};
+  check(trt_special_spherical_bessel_j0(x.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_spherical_bessel_j0_out(const Tensor& out, const Tensor& x) {
+  check(trt_special_spherical_bessel_j0_out(x.get(), out.get()));
+  return out;
+}
+inline Tensor special_airy_ai(const Tensor& x) {
+  trt_tensor* out_c{};
+  check(trt_special_airy_ai(x.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_airy_ai_out(const Tensor& out, const Tensor& x) {
+  check(trt_special_airy_ai_out(x.get(), out.get()));
+  return out;
+}
+inline Tensor special_zeta(const Tensor& self, const Tensor& other) {
+  trt_tensor* out_c{};
+  check(trt_special_zeta(self.get(), other.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_zeta_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_special_zeta_out(self.get(), other.get(), out.get()));
+  return out;
+}
+inline Tensor special_zeta(const Tensor& self, Scalar other) {
+  trt_tensor* out_c{};
+  check(trt_special_zeta_scalar(self.get(), other.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_zeta_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_special_zeta_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
+inline Tensor special_zeta(Scalar self, const Tensor& other) {
+  trt_tensor* out_c{};
+  check(trt_special_zeta_scalarself(self.c(), other.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_zeta_out(const Tensor& out, Scalar self, const Tensor& other) {
+  check(trt_special_zeta_scalarself_out(self.c(), other.get(), out.get()));
+  return out;
+}
+inline Tensor igamma(const Tensor& self, const Tensor& other) {
+  trt_tensor* out_c{};
+  check(trt_igamma(self.get(), other.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& igamma_(const Tensor& self, const Tensor& other) {
+  check(trt_igamma_(self.get(), other.get()));
+  return self;
+}
+inline const Tensor& igamma_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_igamma_out(self.get(), other.get(), out.get()));
+  return out;
+}
+inline Tensor igammac(const Tensor& self, const Tensor& other) {
+  trt_tensor* out_c{};
+  check(trt_igammac(self.get(), other.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& igammac_(const Tensor& self, const Tensor& other) {
+  check(trt_igammac_(self.get(), other.get()));
+  return self;
+}
+inline const Tensor& igammac_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_igammac_out(self.get(), other.get(), out.get()));
+  return out;
+}
+inline Tensor mvlgamma(const Tensor& self, std::int64_t p) {
+  trt_tensor* out_c{};
+  check(trt_mvlgamma(self.get(), p, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& mvlgamma_(const Tensor& self, std::int64_t p) {
+  check(trt_mvlgamma_(self.get(), p));
+  return self;
+}
+inline const Tensor& mvlgamma_out(const Tensor& out, const Tensor& self, std::int64_t p) {
+  check(trt_mvlgamma_out(self.get(), p, out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_t(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_t_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_t(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_t_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_t_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_chebyshev_polynomial_t_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_t(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_t_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_t_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_chebyshev_polynomial_t_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_u(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_u(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_u_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_u(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_u_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_u_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_chebyshev_polynomial_u_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_u(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_u_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_u_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_chebyshev_polynomial_u_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_v(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_v_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_v(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_v_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_v_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_chebyshev_polynomial_v_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_v(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_v_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_v_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_chebyshev_polynomial_v_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_w(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_w_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_w(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_w_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_w_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_chebyshev_polynomial_w_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_chebyshev_polynomial_w(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_chebyshev_polynomial_w_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_chebyshev_polynomial_w_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_chebyshev_polynomial_w_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_t(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_t(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_t_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_shifted_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_t(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_t_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_t_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_shifted_chebyshev_polynomial_t_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_t(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_t_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_t_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_shifted_chebyshev_polynomial_t_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_u(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_u(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_u_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_shifted_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_u(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_u_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_u_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_shifted_chebyshev_polynomial_u_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_u(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_u_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_u_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_shifted_chebyshev_polynomial_u_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_v(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_v(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_v_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_shifted_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_v(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_v_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_v_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_shifted_chebyshev_polynomial_v_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_v(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_v_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_v_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_shifted_chebyshev_polynomial_v_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_w(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_w(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_w_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_shifted_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_w(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_w_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_w_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_shifted_chebyshev_polynomial_w_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_shifted_chebyshev_polynomial_w(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_shifted_chebyshev_polynomial_w_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_shifted_chebyshev_polynomial_w_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_shifted_chebyshev_polynomial_w_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_hermite_polynomial_h(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_hermite_polynomial_h(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_hermite_polynomial_h_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_hermite_polynomial_h_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_hermite_polynomial_h(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_hermite_polynomial_h_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_hermite_polynomial_h_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_hermite_polynomial_h_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_hermite_polynomial_h(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_hermite_polynomial_h_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_hermite_polynomial_h_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_hermite_polynomial_h_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_hermite_polynomial_he(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_hermite_polynomial_he(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_hermite_polynomial_he_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_hermite_polynomial_he_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_hermite_polynomial_he(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_hermite_polynomial_he_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_hermite_polynomial_he_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_hermite_polynomial_he_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_hermite_polynomial_he(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_hermite_polynomial_he_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_hermite_polynomial_he_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_hermite_polynomial_he_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_laguerre_polynomial_l(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_laguerre_polynomial_l(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_laguerre_polynomial_l_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_laguerre_polynomial_l_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_laguerre_polynomial_l(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_laguerre_polynomial_l_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_laguerre_polynomial_l_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_laguerre_polynomial_l_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_laguerre_polynomial_l(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_laguerre_polynomial_l_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_laguerre_polynomial_l_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_laguerre_polynomial_l_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_legendre_polynomial_p(const Tensor& x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_legendre_polynomial_p(x.get(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_legendre_polynomial_p_out(const Tensor& out, const Tensor& x, const Tensor& n) {
+  check(trt_special_legendre_polynomial_p_out(x.get(), n.get(), out.get()));
+  return out;
+}
+inline Tensor special_legendre_polynomial_p(const Tensor& x, Scalar n) {
+  trt_tensor* out_c{};
+  check(trt_special_legendre_polynomial_p_scalar(x.get(), n.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_legendre_polynomial_p_out(const Tensor& out, const Tensor& x, Scalar n) {
+  check(trt_special_legendre_polynomial_p_scalar_out(x.get(), n.c(), out.get()));
+  return out;
+}
+inline Tensor special_legendre_polynomial_p(Scalar x, const Tensor& n) {
+  trt_tensor* out_c{};
+  check(trt_special_legendre_polynomial_p_scalarself(x.c(), n.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& special_legendre_polynomial_p_out(const Tensor& out, Scalar x, const Tensor& n) {
+  check(trt_special_legendre_polynomial_p_scalarself_out(x.c(), n.get(), out.get()));
+  return out;
+}
+inline Tensor gcd(const Tensor& self, const Tensor& other) {
+  trt_tensor* out_c{};
+  check(trt_gcd(self.get(), other.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& gcd_(const Tensor& self, const Tensor& other) {
+  check(trt_gcd_(self.get(), other.get()));
+  return self;
+}
+inline const Tensor& gcd_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_gcd_out(self.get(), other.get(), out.get()));
+  return out;
+}
+inline Tensor lcm(const Tensor& self, const Tensor& other) {
+  trt_tensor* out_c{};
+  check(trt_lcm(self.get(), other.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& lcm_(const Tensor& self, const Tensor& other) {
+  check(trt_lcm_(self.get(), other.get()));
+  return self;
+}
+inline const Tensor& lcm_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_lcm_out(self.get(), other.get(), out.get()));
+  return out;
+}
+inline Tensor nextafter(const Tensor& self, const Tensor& other) {
+  trt_tensor* out_c{};
+  check(trt_nextafter(self.get(), other.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& nextafter_(const Tensor& self, const Tensor& other) {
+  check(trt_nextafter_(self.get(), other.get()));
+  return self;
+}
+inline const Tensor& nextafter_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_nextafter_out(self.get(), other.get(), out.get()));
+  return out;
+}
+inline std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
+  trt_tensor* out_mantissa_c{};
+  trt_tensor* out_exponent_c{};
+  check(trt_frexp(self.get(), &out_mantissa_c, &out_exponent_c));
+  return {Tensor::adopt(out_mantissa_c), Tensor::adopt(out_exponent_c)};
+}
+inline void frexp_out(const Tensor& mantissa_out, const Tensor& exponent_out, const Tensor& self) {
+  check(trt_frexp_out(self.get(), mantissa_out.get(), exponent_out.get()));
+}
+inline Tensor ldexp(const Tensor& self, const Tensor& other) {
+  trt_tensor* out_c{};
+  check(trt_ldexp(self.get(), other.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& ldexp_(const Tensor& self, const Tensor& other) {
+  check(trt_ldexp_(self.get(), other.get()));
+  return self;
+}
+inline const Tensor& ldexp_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_ldexp_out(self.get(), other.get(), out.get()));
+  return out;
+}
 
 #ifndef TRT_DOXYGEN
 inline Tensor Tensor::atleast_1d() const { return trt::atleast_1d(*this); }
@@ -5147,6 +5773,39 @@ inline std::vector<Tensor> Tensor::split(std::int64_t split_size, std::int64_t d
 inline std::vector<Tensor> Tensor::split(IntArrayRef split_sizes, std::int64_t dim) const { return trt::split(*this, split_sizes, dim); }
 inline std::vector<Tensor> Tensor::chunk(std::int64_t chunks, std::int64_t dim) const { return trt::chunk(*this, chunks, dim); }
 inline std::vector<Tensor> Tensor::unbind(std::int64_t dim) const { return trt::unbind(*this, dim); }
+inline Tensor Tensor::special_erfcx() const { return trt::special_erfcx(*this); }
+inline Tensor Tensor::special_log_ndtr() const { return trt::special_log_ndtr(*this); }
+inline Tensor Tensor::special_ndtri() const { return trt::special_ndtri(*this); }
+inline Tensor Tensor::i0() const { return trt::i0(*this); }
+inline const Tensor& Tensor::i0_() const { return trt::i0_(*this); }
+inline Tensor Tensor::special_i0e() const { return trt::special_i0e(*this); }
+inline Tensor Tensor::special_i1() const { return trt::special_i1(*this); }
+inline Tensor Tensor::special_i1e() const { return trt::special_i1e(*this); }
+inline Tensor Tensor::special_modified_bessel_i0() const { return trt::special_modified_bessel_i0(*this); }
+inline Tensor Tensor::special_modified_bessel_i1() const { return trt::special_modified_bessel_i1(*this); }
+inline Tensor Tensor::special_modified_bessel_k0() const { return trt::special_modified_bessel_k0(*this); }
+inline Tensor Tensor::special_modified_bessel_k1() const { return trt::special_modified_bessel_k1(*this); }
+inline Tensor Tensor::special_bessel_j0() const { return trt::special_bessel_j0(*this); }
+inline Tensor Tensor::special_bessel_j1() const { return trt::special_bessel_j1(*this); }
+inline Tensor Tensor::special_bessel_y0() const { return trt::special_bessel_y0(*this); }
+inline Tensor Tensor::special_bessel_y1() const { return trt::special_bessel_y1(*this); }
+inline Tensor Tensor::special_zeta(const Tensor& other) const { return trt::special_zeta(*this, other); }
+inline Tensor Tensor::special_zeta(Scalar other) const { return trt::special_zeta(*this, other); }
+inline Tensor Tensor::igamma(const Tensor& other) const { return trt::igamma(*this, other); }
+inline const Tensor& Tensor::igamma_(const Tensor& other) const { return trt::igamma_(*this, other); }
+inline Tensor Tensor::igammac(const Tensor& other) const { return trt::igammac(*this, other); }
+inline const Tensor& Tensor::igammac_(const Tensor& other) const { return trt::igammac_(*this, other); }
+inline Tensor Tensor::mvlgamma(std::int64_t p) const { return trt::mvlgamma(*this, p); }
+inline const Tensor& Tensor::mvlgamma_(std::int64_t p) const { return trt::mvlgamma_(*this, p); }
+inline Tensor Tensor::gcd(const Tensor& other) const { return trt::gcd(*this, other); }
+inline const Tensor& Tensor::gcd_(const Tensor& other) const { return trt::gcd_(*this, other); }
+inline Tensor Tensor::lcm(const Tensor& other) const { return trt::lcm(*this, other); }
+inline const Tensor& Tensor::lcm_(const Tensor& other) const { return trt::lcm_(*this, other); }
+inline Tensor Tensor::nextafter(const Tensor& other) const { return trt::nextafter(*this, other); }
+inline const Tensor& Tensor::nextafter_(const Tensor& other) const { return trt::nextafter_(*this, other); }
+inline std::tuple<Tensor, Tensor> Tensor::frexp() const { return trt::frexp(*this); }
+inline Tensor Tensor::ldexp(const Tensor& other) const { return trt::ldexp(*this, other); }
+inline const Tensor& Tensor::ldexp_(const Tensor& other) const { return trt::ldexp_(*this, other); }
 #endif
 
 }  // namespace trt

@@ -19,7 +19,7 @@ from gen import emit_autograd, emit_c, emit_hpp, emit_kernels, emit_ops, model  
 from gen.formula import Formula  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SHARDS = 8
+SHARDS = 9
 
 
 def compose_bodies(groups, operators):

@@ -6,6 +6,7 @@ An entry is counted as skipped. A full run with --verbose names entries that wer
 _VIEW = "a view fails where the memory does not allow it: that is its purpose"
 _MEMORY = "its arguments are about the memory"
 _DATA = "the result's form depends on data; the status says so"
+_NO_DERIVATIVE = "PyTorch has no derivative with respect to one of its arguments; the library says so"
 _WRITTEN = "running statistics are written, which an expanded tensor does not allow"
 
 _REPEATED = "of repeated positions one is taken, and as in PyTorch each gets its gradient"
@@ -39,6 +40,9 @@ EXCEPTIONS = {
     ("repeat_interleave.self_Tensor", "meta"): _DATA,
     ("instance_norm", "expanded"): _WRITTEN,
 }
+for _name in ("special_zeta", "igamma", "igammac", "nextafter", "nextafter_equal"):
+    for _check in ("gradient", "second gradient", "gradient transposed", "gradient sliced", "gradient expanded", "in place gradient", "threads"):
+        EXCEPTIONS[_name, _check] = _NO_DERIVATIVE
 
 
 def reason_for(op, check):

@@ -3,8 +3,8 @@
 from trt import _C
 
 _PREFIX = "special_"
-_SAME = {"expit": "sigmoid", "psi": "digamma", "gammaln": "lgamma"}
-_SHARED = ("digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "logit", "logsumexp", "log_softmax", "polygamma", "round", "sinc", "softmax", "xlogy")
+_SAME = {"expit": "sigmoid", "psi": "digamma", "gammaln": "lgamma", "gammainc": "igamma", "gammaincc": "igammac", "multigammaln": "mvlgamma"}
+_SHARED = ("digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "i0", "log1p", "logit", "logsumexp", "log_softmax", "polygamma", "round", "sinc", "softmax", "xlogy")
 
 globals().update({name.removeprefix(_PREFIX): f for name, f in _C._operators.items() if name.startswith(_PREFIX)})
 globals().update({name: _C._operators[name] for name in _SHARED if name in _C._operators})

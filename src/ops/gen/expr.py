@@ -59,6 +59,30 @@ _prim("hypot", "VV>V", ("x / hypot(x, y)", "y / hypot(x, y)"))
 _prim("logaddexp", "VV>V", ("sigmoid(x - y)", "sigmoid(y - x)"))
 _prim("logaddexp2", "VV>V", ("sigmoid((x - y) * 0.6931471805599453)", "sigmoid((y - x) * 0.6931471805599453)"))
 _prim("copysign", "VV>V", ("where(x == 0.0, 0.0, where((x < 0.0) == (copysign(1.0, y) < 0.0), 1.0, -1.0))", "0.0"))
+# The functions of numbers (kernels/scalar/lanes-inl.h). "missing": PyTorch has no derivative with respect to that argument.
+for _n, _d, _op in (
+    ("erfcx", "2.0 * x * erfcx(x) - 1.1283791670955126", "special_erfcx"),
+    ("log_ndtr", "0.7978845608028654 / erfcx(x * -0.7071067811865476)", "special_log_ndtr"),
+    ("ndtri", "2.5066282746310002 * exp(0.5 * ndtri(x) * ndtri(x))", "special_ndtri"),
+    ("i0", "i1(x)", "i0"),
+    ("i1", "where(x == 0.0, 0.5, i0(x) - i1(x) / x)", "special_i1"),
+    ("i0e", "i1e(x) - sign(x) * i0e(x)", "special_i0e"),
+    ("i1e", "where(x == 0.0, 0.5, i0e(x) - i1e(x) * (sign(x) + 1.0 / x))", "special_i1e"),
+    ("bessel_k0", "-bessel_k1(x)", "special_modified_bessel_k0"),
+    ("bessel_k1", "-bessel_k0(x) - bessel_k1(x) / x", "special_modified_bessel_k1"),
+    ("bessel_j0", "-bessel_j1(x)", "special_bessel_j0"),
+    ("bessel_j1", "where(x == 0.0, 0.5, bessel_j0(x) - bessel_j1(x) / x)", "special_bessel_j1"),
+    ("bessel_y0", "-bessel_y1(x)", "special_bessel_y0"),
+    ("bessel_y1", "bessel_y0(x) - bessel_y1(x) / x", "special_bessel_y1"),
+):
+    _prim(_n, "V>V", (_d,), _op)
+for _n in ("bessel_k0e", "bessel_k1e", "spherical_j0", "airy_ai"):
+    _prim(_n, "V>V")
+for _n in ("chebyshev_t", "chebyshev_u", "chebyshev_v", "chebyshev_w", "hermite_h", "hermite_he", "laguerre_l", "legendre_p", "gcd", "lcm"):
+    _prim(_n, "VV>V")
+_prim("zeta", "VV>V", ("missing", "-x * zeta(x + 1.0, y)"), "special_zeta")
+_prim("igamma", "VV>V", ("missing", "exp((x - 1.0) * log(y) - y - lgamma(x))"))
+_prim("igammac", "VV>V", ("missing", "-exp((x - 1.0) * log(y) - y - lgamma(x))"))
 _prim("nextafter", "VV>V")
 _prim("fma", "VVV>V", ("y", "x", "1.0"), None)
 _prim("where", "MVV>V", (None, "where(x, 1.0, 0.0)", "where(x, 0.0, 1.0)"))
@@ -230,6 +254,8 @@ def derivative(e, name):
         inner = derivative(arg, name)
         if inner == ZERO:
             continue
+        if d == "missing":
+            raise ValueError(f"{e.fn} has no derivative with respect to this argument")
         total = call("add", total, call("mul", inner, substitute(parse(d, "xyz"), letters)))
     return total
 

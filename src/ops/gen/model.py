@@ -172,7 +172,7 @@ def _load_pointwise(op, e):
 def _scalar_overload(op, e, name):
     """The overload in which tensor argument `name` is a number: same expression, the number is an operand of the loop."""
     args = [Argument(a.name, Type("Scalar"), None, a.kwarg_only) if a.name == name else a for a in op.schema.args]
-    overload = "ScalarSelf" if name == "self" else "Scalar"
+    overload = "ScalarSelf" if name in ("self", "x") else "Scalar"
     schema = Schema(op.schema.name, overload, tuple(args), op.schema.returns)
     twin = Op(op.group, schema, "pointwise", dict(op.spec, operand_scalars=[name]), doc=op.doc, expr=op.expr, exprs=op.exprs,
               inplace=op.inplace if overload == "Scalar" else False, out=op.out)
