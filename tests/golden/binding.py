@@ -36,6 +36,12 @@ def flat(t):
     return t.detach().reshape(-1).tolist()
 
 
+def is_function(name):
+    """Whether the package has a function of PyTorch's name."""
+    module, _, plain = name.rpartition(".")
+    return callable(getattr(_MODULES.get(module), plain, None))
+
+
 def call_public(name, args, kwargs):
     """Calls a function of the package by PyTorch's name ("add", "nn.functional.gelu"), or the method or property where there is no function."""
     module, _, plain = name.rpartition(".")

@@ -389,6 +389,32 @@ class Layers(unittest.TestCase):
         self.assertEqual((kept != 0).sum().item(), values.numel())
         self.assertTrue(trt.equal(nn.MaxPool3d(2)(kept.where(kept != 0, -100.0)), values))
 
+    def test_bags(self):
+        table = trt.arange(12, dtype=trt.float64).reshape(6, 2)
+        bags = [[0, 1, 1], [5], []]
+        rows, offsets = trt.tensor(sum(bags, [])), trt.tensor([0, 3, 4])
+        for mode in ("sum", "mean", "max"):
+            module = nn.EmbeddingBag(6, 2, mode=mode, _weight=table.clone())
+            y = module(rows, offsets)
+            for bag, found in zip(bags, y):
+                self.assertEqual(found.tolist(), (table[bag].max(0)[0] if mode == "max" else getattr(table[bag], mode)(0)).tolist() if bag else [0, 0])
+            y.sum().backward()
+            self.assertAlmostEqual(module.weight.grad.sum().item(), {"sum": 8, "mean": 4, "max": 4}[mode])
+        self.assertEqual(F.embedding_bag(rows, table, trt.tensor([0, 3, 4, 4]), include_last_offset=True, padding_idx=1, mode="sum").tolist(), [[0, 1], [10, 11], [0, 0]])
+        F.embedding(trt.tensor([5]), table, max_norm=1.0)  # only the rows that are named
+        self.assertAlmostEqual(table[5].norm().item(), 1, 5)
+        self.assertEqual(table[4].tolist(), [8, 9])
+        for bad in (lambda: F.embedding_bag(rows, table), lambda: F.embedding_bag(rows, table, trt.tensor([1])), lambda: F.embedding_bag(rows, table, trt.tensor([0, 9])),
+                    lambda: F.embedding_bag(rows, table, offsets, mode="prod")):
+            self.assertRaises(ValueError, bad)
+
+    def test_rms_norm(self):
+        x = trt.randn(3, 4, dtype=trt.float64)
+        y = nn.RMSNorm(4, dtype=trt.float64)(x)
+        self.assertTrue(trt.allclose((y * y).mean(1), trt.ones(3, dtype=trt.float64)))
+        self.assertTrue(trt.allclose(nn.RMSNorm(4, eps=1e-3, elementwise_affine=False)(x), x / ((x * x).mean(1, True) + 1e-3).sqrt()))
+        self.assertRaises(ValueError, lambda: F.rms_norm(x, (3,)))
+
     def test_images(self):
         x = trt.randn(2, 8, 6, 4, dtype=trt.float64)
         self.assertTrue(trt.equal(nn.PixelUnshuffle(2)(nn.PixelShuffle(2)(x)), x))

@@ -63,17 +63,111 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return input.copy_(result) if inplace else result
 
 
+def _limit_norms(input, weight, max_norm, norm_type):
+    """Scales those rows of `weight` that `input` names and whose norm is larger than `max_norm` down to it, in place."""
+    table = weight.detach()
+    named = _ops["zeros"]((table.size(0),), dtype=_C._dtypes["bool"])
+    named[input.flatten()] = True
+    norms = table.norm(norm_type, 1)
+    large = named & (norms > max_norm)
+    table.mul_(_ops["where"](large, max_norm / (norms + 1e-7), _ops["ones_like"](norms)).unsqueeze(1))
+
+
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """The rows of `weight` that `input` names."""
-    if max_norm is not None or sparse:
-        raise NotImplementedError("embedding: max_norm and sparse gradients are not supported")
+    if sparse:
+        raise NotImplementedError("embedding: sparse gradients are not supported")
     if padding_idx is None:
         padding_idx = -1
     elif not -weight.size(0) <= padding_idx < weight.size(0):
         raise ValueError("Padding_idx must be within num_embeddings")
     elif padding_idx < 0:
         padding_idx += weight.size(0)
+    if max_norm is not None:
+        _limit_norms(input, weight, max_norm, norm_type)
     return _ops["embedding"](weight, input, padding_idx, scale_grad_by_freq)
+
+
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False, per_sample_weights=None,
+                  include_last_offset=False, padding_idx=None):
+    """The sum, mean or maximum of the rows of `weight` that each bag names. The bags are the rows of `input` [bags, n], or begin at `offsets` in
+    `input` [n]. Rows `padding_idx` take no part. The gradient is dense, also with `sparse`."""
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"embedding_bag: mode must be 'sum', 'mean' or 'max', got '{mode}'")
+    if mode == "max" and (sparse or scale_grad_by_freq):
+        raise ValueError("embedding_bag: mode 'max' takes neither sparse nor scale_grad_by_freq")
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise NotImplementedError(f"embedding_bag: per_sample_weights are for mode 'sum', got '{mode}'")
+        if per_sample_weights.shape != input.shape:
+            raise ValueError(f"embedding_bag: per_sample_weights must have the input's shape {list(input.shape)}, got {list(per_sample_weights.shape)}")
+        per_sample_weights = per_sample_weights.reshape(-1)
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("embedding_bag: an input of two dimensions takes no offsets")
+        bags, n = input.shape
+        rows, starts = input.reshape(-1), _ops["arange"](0, bags) * n
+    elif input.dim() == 1:
+        if offsets is None or offsets.dim() != 1:
+            raise ValueError("embedding_bag: an input of one dimension needs offsets of one dimension")
+        rows, starts, ends = input, offsets.long(), offsets.long()
+        if include_last_offset:
+            if ends.numel() == 0:
+                raise ValueError("embedding_bag: with include_last_offset offsets must not be empty")
+            starts = ends[:-1]
+        if ends.numel() and (int(ends[0]) != 0 or bool((ends[1:] < ends[:-1]).any()) or int(ends[-1]) > rows.numel()):
+            raise ValueError(f"embedding_bag: offsets must begin with 0, not decrease and end at {rows.numel()} at most, got {offsets.tolist()}")
+        if include_last_offset:
+            rows = rows[:int(ends[-1])]
+            per_sample_weights = per_sample_weights if per_sample_weights is None else per_sample_weights[:int(ends[-1])]
+        bags = starts.numel()
+    else:
+        raise ValueError(f"embedding_bag: input must have one dimension or two, got {list(input.shape)}")
+    if padding_idx is not None and not -weight.size(0) <= padding_idx < weight.size(0):
+        raise ValueError("Padding_idx must be within num_embeddings")
+    if max_norm is not None:
+        _limit_norms(rows, weight, max_norm, norm_type)
+    if bags == 0:
+        return weight.new_zeros((0, weight.size(1)))
+    bag = _ops["searchsorted"](starts, _ops["arange"](0, rows.numel()), right=True) - 1
+    vectors = _ops["embedding"](weight, rows, -1, scale_grad_by_freq)
+    if vectors.dtype in (_C._dtypes["float16"], _C._dtypes["bfloat16"]):
+        vectors = vectors.float()
+    if per_sample_weights is not None:
+        vectors = vectors * per_sample_weights.to(vectors.dtype).unsqueeze(1)
+    if padding_idx is not None:
+        kept = rows != padding_idx % weight.size(0)
+        bag, vectors = bag[kept], vectors[kept]
+    count = _ops["zeros"]((bags,), dtype=_C._dtypes["int64"]).index_add(0, bag, _ops["ones_like"](bag))
+    if mode == "max":
+        # A table of the rows of each bag, with one more row of -inf where a bag has fewer.
+        first = count.cumsum(0) - count
+        table = _ops["full"]((bags, max(1, int(count.max()))), bag.numel(), dtype=_C._dtypes["int64"])
+        table[bag, _ops["arange"](0, bag.numel()) - first[bag]] = _ops["arange"](0, bag.numel())
+        padded = _ops["cat"]([vectors, vectors.new_full((1, vectors.size(1)), -math.inf)])
+        largest = padded[table].max(1)[0]
+        return largest.masked_fill((count == 0).unsqueeze(1), 0).to(weight.dtype)
+    total = vectors.new_zeros((bags, weight.size(1))).index_add(0, bag, vectors)
+    if mode == "mean":
+        total = total / count.clamp(min=1).unsqueeze(1)
+    return total.to(weight.dtype)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """Divides by the root of the mean square over the last dimensions, whose sizes are `normalized_shape`, then scales by `weight`. `eps` is the
+    dtype's precision at first."""
+    shape = tuple(normalized_shape)
+    if not shape or tuple(input.shape[-len(shape):]) != shape:
+        raise _C.InvalidArgumentError(f"rms_norm: normalized_shape {list(shape)} does not fit input shape {list(input.shape)}")
+    if weight is not None and tuple(weight.shape) != shape:
+        raise _C.InvalidArgumentError(f"rms_norm: weight must have shape {list(shape)}, got {list(weight.shape)}")
+    narrow = input.dtype in (_C._dtypes["float16"], _C._dtypes["bfloat16"])
+    x = input.float() if narrow else input
+    if eps is None:
+        eps = 2.0**-52 if x.dtype == _C._dtypes["float64"] else 2.0**-23
+    y = x * _ops["rsqrt"]((x * x).mean(list(range(-len(shape), 0)), True) + eps)
+    y = y if weight is None else y * weight
+    return y.to(input.dtype) if narrow else y
 
 
 def _max_pool(name, dims):

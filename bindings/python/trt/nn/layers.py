@@ -10,10 +10,10 @@ from trt.nn.parameter import Parameter
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d",
            "AvgPool2d", "AvgPool3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "ChannelShuffle", "ConstantPad1d", "ConstantPad2d", "Conv1d",
-           "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "CosineSimilarity", "Dropout", "Embedding", "Flatten", "Fold",
-           "GroupNorm", "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "Linear", "LocalResponseNorm", "MaxPool1d", "MaxPool2d",
-           "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "PairwiseDistance", "PixelShuffle", "PixelUnshuffle", "Unflatten", "Unfold", "Upsample",
-           "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad2d"]
+           "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "CosineSimilarity", "Dropout", "Embedding", "EmbeddingBag", "Flatten",
+           "Fold", "GroupNorm", "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "Linear", "LocalResponseNorm", "MaxPool1d",
+           "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "PairwiseDistance", "PixelShuffle", "PixelUnshuffle", "RMSNorm", "Unflatten",
+           "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad2d"]
 
 _ops = _C._operators
 
@@ -129,6 +129,41 @@ class Embedding(Module):
 
     def extra_repr(self):
         return f"{self.num_embeddings}, {self.embedding_dim}" + (f", padding_idx={self.padding_idx}" if self.padding_idx is not None else "")
+
+
+class EmbeddingBag(Module):
+    """The sum, mean or maximum of the rows of a table that each bag names."""
+
+    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False, _weight=None,
+                 include_last_offset=False, padding_idx=None, device=None, dtype=None):
+        super().__init__()
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise ValueError("Padding_idx must be within num_embeddings")
+            padding_idx %= num_embeddings
+        self.num_embeddings, self.embedding_dim, self.max_norm, self.norm_type, self.padding_idx = num_embeddings, embedding_dim, max_norm, norm_type, padding_idx
+        self.scale_grad_by_freq, self.mode, self.sparse, self.include_last_offset = scale_grad_by_freq, mode, sparse, include_last_offset
+        if _weight is None:
+            self.weight = _parameter((num_embeddings, embedding_dim), dtype, device)
+            self.reset_parameters()
+        else:
+            self.weight = Parameter(_weight)
+
+    def reset_parameters(self):
+        """Draws the table anew."""
+        if self.weight.numel():
+            init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight.detach()[self.padding_idx] = 0
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse, per_sample_weights,
+                               self.include_last_offset, self.padding_idx)
+
+    def extra_repr(self):
+        return (f"{self.num_embeddings}, {self.embedding_dim}" + (f", max_norm={self.max_norm}" if self.max_norm is not None else "")
+                + (f", norm_type={self.norm_type}" if self.norm_type != 2 else "") + f", scale_grad_by_freq={self.scale_grad_by_freq}, mode={self.mode!r}"
+                + (f", padding_idx={self.padding_idx}" if self.padding_idx is not None else ""))
 
 
 class _Conv(Module):
@@ -385,6 +420,27 @@ class LayerNorm(Module):
 
     def extra_repr(self):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+
+
+class RMSNorm(Module):
+    """Divides by the root mean square over the last dimensions."""
+
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
+        super().__init__()
+        self.normalized_shape, self.eps, self.elementwise_affine = _tuple(normalized_shape, 1), eps, elementwise_affine
+        self.register_parameter("weight", _parameter(self.normalized_shape, dtype, device) if elementwise_affine else None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Sets the weight to one."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input):
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
 class GroupNorm(Module):
