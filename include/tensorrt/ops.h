@@ -156,7 +156,7 @@ TRT_API trt_status* trt_mT(const trt_tensor* self, trt_tensor** out);
 TRT_API trt_status* trt_T(const trt_tensor* self, trt_tensor** out);
 
 /**
- * The same as mT.
+ * A view with the last two dimensions exchanged; of a complex tensor the conjugate of that, in new memory.
  * Schema: `adjoint(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
  * @since 0.1
@@ -2521,6 +2521,1111 @@ TRT_API trt_status* trt_tensordot_int(const trt_tensor* self, const trt_tensor* 
  */
 TRT_API trt_status* trt_bilinear(const trt_tensor* input1, const trt_tensor* input2, const trt_tensor* weight, const
     trt_tensor* bias, trt_tensor** out);
+
+/* --- linalg_compose --- */
+
+/**
+ * The cross product of vectors of three elements in the dimension `dim`; the others broadcast.
+ * Schema: `linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_cross(const trt_tensor* self, const trt_tensor* other, int64_t dim, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_linalg_cross: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_cross_out(const trt_tensor* self, const trt_tensor* other, int64_t dim, trt_tensor*
+    out);
+
+/**
+ * The cross product of vectors of three elements in the dimension `dim`, by default the first of size 3.
+ * Schema: `cross(Tensor self, Tensor other, int? dim=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cross(const trt_tensor* self, const trt_tensor* other, const int64_t* dim, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_cross: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cross_out(const trt_tensor* self, const trt_tensor* other, const int64_t* dim, trt_tensor*
+    out);
+
+/**
+ * The inner products of vectors in the dimension `dim`; the elements of a complex `x` are conjugated.
+ * Schema: `linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_vecdot(const trt_tensor* x, const trt_tensor* y, int64_t dim, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_vecdot: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_vecdot_out(const trt_tensor* x, const trt_tensor* y, int64_t dim, trt_tensor* out);
+
+/**
+ * Sums of products in Einstein's notation: one letter for each dimension, operands separated by commas, `...` for
+ * dimensions that broadcast, the result's letters after `->` (by default those that appear once, in the order of
+ * the alphabet).
+ * Schema: `einsum(str equation, Tensor[] tensors) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_einsum(const char* equation, const trt_tensor* const* tensors, size_t tensors_count,
+    trt_tensor** out);
+
+/**
+ * The product of two or more matrices in the order that needs the fewest multiplications; the first and the last
+ * may be vectors.
+ * Schema: `linalg_multi_dot(Tensor[] tensors) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_multi_dot(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_multi_dot: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_multi_dot_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor*
+    out);
+
+/**
+ * The `n`-th power of square matrices, of the inverse for a negative `n`.
+ * Schema: `linalg_matrix_power(Tensor self, int n) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_power(const trt_tensor* self, int64_t n, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_matrix_power: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_power_out(const trt_tensor* self, int64_t n, trt_tensor* out);
+
+/**
+ * The same as linalg_matrix_power.
+ * Schema: `matrix_power(Tensor self, int n) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_matrix_power(const trt_tensor* self, int64_t n, trt_tensor** out);
+
+/**
+ * Out form of trt_matrix_power: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_matrix_power_out(const trt_tensor* self, int64_t n, trt_tensor* out);
+
+/**
+ * The product of matrices in the order that needs the fewest multiplications.
+ * Schema: `chain_matmul(Tensor[] matrices) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_chain_matmul(const trt_tensor* const* matrices, size_t matrices_count, trt_tensor** out);
+
+/**
+ * The Vandermonde matrices with the powers 0 to `N` - 1 (by default as many as elements) of the vectors in the
+ * last dimension as rows.
+ * Schema: `linalg_vander(Tensor x, *, int? N=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_vander(const trt_tensor* x, const int64_t* N, trt_tensor** out);
+
+/**
+ * The norm of the matrices in two dimensions: the largest (`ord` 1 or inf: of columns or rows) or smallest (-1,
+ * -inf) sum of magnitudes, the largest (2) or smallest (-2) singular value.
+ * Schema: `linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType?
+ * dtype=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_norm(const trt_tensor* self, trt_scalar ord, const int64_t* dim, size_t
+    dim_count, bool keepdim, trt_dtype dtype, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_matrix_norm: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_norm_out(const trt_tensor* self, trt_scalar ord, const int64_t* dim, size_t
+    dim_count, bool keepdim, trt_dtype dtype, trt_tensor* out);
+
+/**
+ * The Frobenius (`ord` fro) or nuclear (nuc) norm of the matrices in two dimensions.
+ * Schema: `linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *,
+ * ScalarType? dtype=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_norm_str_ord(const trt_tensor* self, const char* ord, const int64_t* dim,
+    size_t dim_count, bool keepdim, trt_dtype dtype, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_matrix_norm_str_ord: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_norm_str_ord_out(const trt_tensor* self, const char* ord, const int64_t* dim,
+    size_t dim_count, bool keepdim, trt_dtype dtype, trt_tensor* out);
+
+/**
+ * A vector norm (one dimension in `dim`, or a vector) or matrix norm (two dimensions, or a matrix); without `ord`
+ * the 2-norm of all elements.
+ * Schema: `linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType?
+ * dtype=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_norm(const trt_tensor* self, const trt_scalar* ord, const int64_t* dim, size_t
+    dim_count, bool keepdim, trt_dtype dtype, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_norm: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_norm_out(const trt_tensor* self, const trt_scalar* ord, const int64_t* dim, size_t
+    dim_count, bool keepdim, trt_dtype dtype, trt_tensor* out);
+
+/**
+ * The Frobenius (`ord` fro) or nuclear (nuc) norm of the matrices in two dimensions.
+ * Schema: `linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType?
+ * dtype=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_norm_ord_str(const trt_tensor* self, const char* ord, const int64_t* dim, size_t
+    dim_count, bool keepdim, trt_dtype dtype, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_norm_ord_str: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_norm_ord_str_out(const trt_tensor* self, const char* ord, const int64_t* dim, size_t
+    dim_count, bool keepdim, trt_dtype dtype, trt_tensor* out);
+
+/**
+ * The covariance matrix of variables in the rows of `self`, observations in its columns, which integers `fweights`
+ * repeat and `aweights` weigh.
+ * Schema: `cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cov(const trt_tensor* self, int64_t correction, const trt_tensor* fweights, const
+    trt_tensor* aweights, trt_tensor** out);
+
+/**
+ * The matrix of Pearson's correlation coefficients of the variables in the rows of `self`.
+ * Schema: `corrcoef(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_corrcoef(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The distances in the `p`-norm between the rows of `x1` [..., P, M] and those of `x2` [..., R, M]: [..., P, R].
+ * `compute_mode` (0, 1 or 2) changes nothing.
+ * Schema: `cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cdist(const trt_tensor* x1, const trt_tensor* x2, double p, const int64_t* compute_mode,
+    trt_tensor** out);
+
+/**
+ * The distances in the `p`-norm between each pair of rows of a matrix, as the upper triangle of the matrix of all
+ * distances without its diagonal, row by row.
+ * Schema: `pdist(Tensor self, float p=2) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_pdist(const trt_tensor* self, double p, trt_tensor** out);
+
+/**
+ * `self` with the parts along `dim` whose `p`-norm is above `maxnorm` scaled down to it.
+ * Schema: `renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_renorm(const trt_tensor* self, trt_scalar p, int64_t dim, trt_scalar maxnorm, trt_tensor**
+    out);
+
+/**
+ * In-place form of trt_renorm: writes the result into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_renorm_(trt_tensor* self, trt_scalar p, int64_t dim, trt_scalar maxnorm);
+
+/**
+ * Out form of trt_renorm: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_renorm_out(const trt_tensor* self, trt_scalar p, int64_t dim, trt_scalar maxnorm,
+    trt_tensor* out);
+
+/**
+ * The Cholesky factor `L` of `self = L L^H` (`U` of `U^H U` if `upper`); an error where a matrix is not positive-
+ * definite.
+ * Schema: `linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_cholesky(const trt_tensor* self, bool upper, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_cholesky: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_cholesky_out(const trt_tensor* self, bool upper, trt_tensor* out);
+
+/**
+ * The same as linalg_cholesky.
+ * Schema: `cholesky(Tensor self, bool upper=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cholesky(const trt_tensor* self, bool upper, trt_tensor** out);
+
+/**
+ * Out form of trt_cholesky: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cholesky_out(const trt_tensor* self, bool upper, trt_tensor* out);
+
+/**
+ * The solution `X` of `A X = self` from the Cholesky factor `input2` of `A`.
+ * Schema: `cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cholesky_solve(const trt_tensor* self, const trt_tensor* input2, bool upper, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_cholesky_solve: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cholesky_solve_out(const trt_tensor* self, const trt_tensor* input2, bool upper, trt_tensor*
+    out);
+
+/**
+ * The inverse of a matrix from its Cholesky factor `self`.
+ * Schema: `cholesky_inverse(Tensor self, bool upper=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cholesky_inverse(const trt_tensor* self, bool upper, trt_tensor** out);
+
+/**
+ * Out form of trt_cholesky_inverse: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cholesky_inverse_out(const trt_tensor* self, bool upper, trt_tensor* out);
+
+/**
+ * The LU factorization in the compact form of linalg_lu_factor_ex; an error where a square matrix is singular.
+ * Schema: `linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_lu_factor(const trt_tensor* A, bool pivot, trt_tensor** out_LU, trt_tensor**
+    out_pivots);
+
+/**
+ * Out form of trt_linalg_lu_factor: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_lu_factor_out(const trt_tensor* A, bool pivot, trt_tensor* LU_out, trt_tensor*
+    pivots_out);
+
+/**
+ * The matrices `P`, `L` and `U` of an LU factorization in compact form; those that are not asked for are empty.
+ * Schema: `lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor
+ * P, Tensor L, Tensor U)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lu_unpack(const trt_tensor* LU_data, const trt_tensor* LU_pivots, bool unpack_data, bool
+    unpack_pivots, trt_tensor** out_P, trt_tensor** out_L, trt_tensor** out_U);
+
+/**
+ * Out form of trt_lu_unpack: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lu_unpack_out(const trt_tensor* LU_data, const trt_tensor* LU_pivots, bool unpack_data, bool
+    unpack_pivots, trt_tensor* P_out, trt_tensor* L_out, trt_tensor* U_out);
+
+/**
+ * The factorization `A = P L U` with a permutation `P`, a lower triangular `L` with unit diagonal and an upper
+ * triangular `U`.
+ * Schema: `linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_lu(const trt_tensor* A, bool pivot, trt_tensor** out_P, trt_tensor** out_L,
+    trt_tensor** out_U);
+
+/**
+ * Out form of trt_linalg_lu: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_lu_out(const trt_tensor* A, bool pivot, trt_tensor* P_out, trt_tensor* L_out,
+    trt_tensor* U_out);
+
+/**
+ * The solution of `A X = B` (`X A = B` when not `left`; with `A^H` if `adjoint`) from the result of
+ * linalg_lu_factor.
+ * Schema: `linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_lu_solve(const trt_tensor* LU, const trt_tensor* pivots, const trt_tensor* B, bool
+    left, bool adjoint, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_lu_solve: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_lu_solve_out(const trt_tensor* LU, const trt_tensor* pivots, const trt_tensor* B,
+    bool left, bool adjoint, trt_tensor* out);
+
+/**
+ * The solution `X` of `A X = self` from the result of linalg_lu_factor.
+ * Schema: `lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lu_solve(const trt_tensor* self, const trt_tensor* LU_data, const trt_tensor* LU_pivots,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_lu_solve: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lu_solve_out(const trt_tensor* self, const trt_tensor* LU_data, const trt_tensor* LU_pivots,
+    trt_tensor* out);
+
+/**
+ * The solution of `self X = B` (`X self = B` when not `left`) for triangular matrices; `unitriangular` takes their
+ * diagonal as ones. Only that triangle is read.
+ * Schema: `linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False)
+ * -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_solve_triangular(const trt_tensor* self, const trt_tensor* B, bool upper, bool left,
+    bool unitriangular, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_solve_triangular: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_solve_triangular_out(const trt_tensor* self, const trt_tensor* B, bool upper, bool
+    left, bool unitriangular, trt_tensor* out);
+
+/**
+ * The solution of `A X = self` (`A^T X = self` if `transpose`) for triangular matrices, and a copy of `A`.
+ * Schema: `triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)
+ * -> (Tensor solution, Tensor cloned_coefficient)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_triangular_solve(const trt_tensor* self, const trt_tensor* A, bool upper, bool transpose,
+    bool unitriangular, trt_tensor** out_solution, trt_tensor** out_cloned_coefficient);
+
+/**
+ * The solution of `A X = B` (`X A = B` when not `left`); `B` holds matrices or vectors. `info` (int32) is the
+ * position of the first zero pivot, or 0: an error with `check_errors`.
+ * Schema: `linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result,
+ * Tensor info)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_solve_ex(const trt_tensor* A, const trt_tensor* B, bool left, bool check_errors,
+    trt_tensor** out_result, trt_tensor** out_info);
+
+/**
+ * Out form of trt_linalg_solve_ex: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_solve_ex_out(const trt_tensor* A, const trt_tensor* B, bool left, bool check_errors,
+    trt_tensor* result_out, trt_tensor* info_out);
+
+/**
+ * The solution of `A X = B` (`X A = B` when not `left`); `B` holds matrices or vectors. An error where a matrix is
+ * singular.
+ * Schema: `linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_solve(const trt_tensor* A, const trt_tensor* B, bool left, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_solve: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_solve_out(const trt_tensor* A, const trt_tensor* B, bool left, trt_tensor* out);
+
+/**
+ * The inverse of square matrices; `info` (int32) is the position of the first zero pivot, or 0: an error with
+ * `check_errors`.
+ * Schema: `linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_inv_ex(const trt_tensor* A, bool check_errors, trt_tensor** out_inverse, trt_tensor**
+    out_info);
+
+/**
+ * Out form of trt_linalg_inv_ex: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_inv_ex_out(const trt_tensor* A, bool check_errors, trt_tensor* inverse_out,
+    trt_tensor* info_out);
+
+/**
+ * The inverse of square matrices; an error where one is singular.
+ * Schema: `linalg_inv(Tensor A) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_inv(const trt_tensor* A, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_inv: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_inv_out(const trt_tensor* A, trt_tensor* out);
+
+/**
+ * The same as linalg_inv.
+ * Schema: `inverse(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_inverse(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_inverse: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_inverse_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The determinant of square matrices.
+ * Schema: `det(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_det(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The same as linalg_slogdet.
+ * Schema: `slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_slogdet(const trt_tensor* self, trt_tensor** out_sign, trt_tensor** out_logabsdet);
+
+/**
+ * Out form of trt_slogdet: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_slogdet_out(const trt_tensor* self, trt_tensor* sign_out, trt_tensor* logabsdet_out);
+
+/**
+ * The logarithm of the determinant of square matrices; NaN where it is negative.
+ * Schema: `logdet(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_logdet(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * The inverse of `self` as a map from its last dimensions to its first `ind`, for tensordot.
+ * Schema: `linalg_tensorinv(Tensor self, int ind=2) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_tensorinv(const trt_tensor* self, int64_t ind, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_tensorinv: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_tensorinv_out(const trt_tensor* self, int64_t ind, trt_tensor* out);
+
+/**
+ * The solution `X` of `tensordot(self, X, X.dim()) = other`; the dimensions `dims` of `self` are moved to its end
+ * before.
+ * Schema: `linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_tensorsolve(const trt_tensor* self, const trt_tensor* other, const int64_t* dims,
+    size_t dims_count, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_tensorsolve: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_tensorsolve_out(const trt_tensor* self, const trt_tensor* other, const int64_t* dims,
+    size_t dims_count, trt_tensor* out);
+
+/**
+ * Eigenvalues (ascending) of Hermitian matrices, of which the lower (`UPLO` L) or upper (U) triangle is read.
+ * Schema: `linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_eigvalsh(const trt_tensor* self, const char* UPLO, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_eigvalsh: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_eigvalsh_out(const trt_tensor* self, const char* UPLO, trt_tensor* out);
+
+/**
+ * Eigenvalues of square matrices, complex.
+ * Schema: `linalg_eigvals(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_eigvals(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_eigvals: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_eigvals_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The singular values in descending order.
+ * Schema: `linalg_svdvals(Tensor A) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_svdvals(const trt_tensor* A, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_svdvals: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_svdvals_out(const trt_tensor* A, trt_tensor* out);
+
+/**
+ * `self = U diag(S) V^H`; complete bases when not `some`, zeros for them when not `compute_uv`.
+ * Schema: `svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_svd(const trt_tensor* self, bool some, bool compute_uv, trt_tensor** out_U, trt_tensor**
+    out_S, trt_tensor** out_V);
+
+/**
+ * Out form of trt_svd: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_svd_out(const trt_tensor* self, bool some, bool compute_uv, trt_tensor* U_out, trt_tensor*
+    S_out, trt_tensor* V_out);
+
+/**
+ * `self = Q R`, reduced if `some`, else complete.
+ * Schema: `qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_qr(const trt_tensor* self, bool some, trt_tensor** out_Q, trt_tensor** out_R);
+
+/**
+ * Out form of trt_qr: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_qr_out(const trt_tensor* self, bool some, trt_tensor* Q_out, trt_tensor* R_out);
+
+/**
+ * The first n columns of the product of the Householder reflectors in the columns of `input` [m, n] below the
+ * diagonal, with the scales `tau`.
+ * Schema: `linalg_householder_product(Tensor input, Tensor tau) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_householder_product(const trt_tensor* input, const trt_tensor* tau, trt_tensor**
+    out);
+
+/**
+ * Out form of trt_linalg_householder_product: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_householder_product_out(const trt_tensor* input, const trt_tensor* tau, trt_tensor*
+    out);
+
+/**
+ * The same as linalg_householder_product.
+ * Schema: `orgqr(Tensor self, Tensor input2) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_orgqr(const trt_tensor* self, const trt_tensor* input2, trt_tensor** out);
+
+/**
+ * Out form of trt_orgqr: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_orgqr_out(const trt_tensor* self, const trt_tensor* input2, trt_tensor* out);
+
+/**
+ * `Q @ input3` (`input3 @ Q` when not `left`), `Q` (`Q^H` if `transpose`) being the product of all reflectors in
+ * `self` with the scales `input2`.
+ * Schema: `ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ormqr(const trt_tensor* self, const trt_tensor* input2, const trt_tensor* input3, bool left,
+    bool transpose, trt_tensor** out);
+
+/**
+ * Out form of trt_ormqr: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ormqr_out(const trt_tensor* self, const trt_tensor* input2, const trt_tensor* input3, bool
+    left, bool transpose, trt_tensor* out);
+
+/**
+ * The factorization of linalg_ldl_factor_ex; an error where a matrix is singular.
+ * Schema: `linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_ldl_factor(const trt_tensor* self, bool hermitian, trt_tensor** out_LD, trt_tensor**
+    out_pivots);
+
+/**
+ * Out form of trt_linalg_ldl_factor: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_ldl_factor_out(const trt_tensor* self, bool hermitian, trt_tensor* LD_out,
+    trt_tensor* pivots_out);
+
+/**
+ * The solution of `A X = B` from the result of linalg_ldl_factor.
+ * Schema: `linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_ldl_solve(const trt_tensor* LD, const trt_tensor* pivots, const trt_tensor* B, bool
+    hermitian, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_ldl_solve: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_ldl_solve_out(const trt_tensor* LD, const trt_tensor* pivots, const trt_tensor* B,
+    bool hermitian, trt_tensor* out);
+
+/**
+ * The pseudoinverse. Singular values (magnitudes of eigenvalues if `hermitian`) up to the larger of `atol` (0 by
+ * default) and `rtol` (max(m, n) times the dtype's epsilon, 0 if `atol` is given) times the largest count as zero.
+ * Schema: `linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False)
+ * -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_pinv_atol_rtol_tensor(const trt_tensor* self, const trt_tensor* atol, const
+    trt_tensor* rtol, bool hermitian, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_pinv_atol_rtol_tensor: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_pinv_atol_rtol_tensor_out(const trt_tensor* self, const trt_tensor* atol, const
+    trt_tensor* rtol, bool hermitian, trt_tensor* out);
+
+/**
+ * The pseudoinverse; as with tensors as bounds.
+ * Schema: `linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) ->
+ * Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_pinv_atol_rtol_float(const trt_tensor* self, const double* atol, const double* rtol,
+    bool hermitian, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_pinv_atol_rtol_float: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_pinv_atol_rtol_float_out(const trt_tensor* self, const double* atol, const double*
+    rtol, bool hermitian, trt_tensor* out);
+
+/**
+ * The pseudoinverse with the relative bound `rcond`.
+ * Schema: `linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_pinv(const trt_tensor* self, double rcond, bool hermitian, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_pinv: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_pinv_out(const trt_tensor* self, double rcond, bool hermitian, trt_tensor* out);
+
+/**
+ * The pseudoinverse with the relative bound `rcond`.
+ * Schema: `linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_pinv_rcond_tensor(const trt_tensor* self, const trt_tensor* rcond, bool hermitian,
+    trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_pinv_rcond_tensor: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_pinv_rcond_tensor_out(const trt_tensor* self, const trt_tensor* rcond, bool
+    hermitian, trt_tensor* out);
+
+/**
+ * The pseudoinverse with the relative bound `rcond`.
+ * Schema: `pinverse(Tensor self, float rcond=1e-15) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_pinverse(const trt_tensor* self, double rcond, trt_tensor** out);
+
+/**
+ * The number of singular values (magnitudes of eigenvalues if `hermitian`) above the bound described at
+ * linalg_pinv, as int64.
+ * Schema: `linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool
+ * hermitian=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_rank_atol_rtol_tensor(const trt_tensor* input, const trt_tensor* atol, const
+    trt_tensor* rtol, bool hermitian, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_matrix_rank_atol_rtol_tensor: writes the result into the given tensor, which is resized
+ * if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_rank_atol_rtol_tensor_out(const trt_tensor* input, const trt_tensor* atol,
+    const trt_tensor* rtol, bool hermitian, trt_tensor* out);
+
+/**
+ * The number of singular values (magnitudes of eigenvalues if `hermitian`) above the bound described at
+ * linalg_pinv, as int64.
+ * Schema: `linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool
+ * hermitian=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_rank_atol_rtol_float(const trt_tensor* self, const double* atol, const double*
+    rtol, bool hermitian, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_matrix_rank_atol_rtol_float: writes the result into the given tensor, which is resized if
+ * its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_rank_atol_rtol_float_out(const trt_tensor* self, const double* atol, const
+    double* rtol, bool hermitian, trt_tensor* out);
+
+/**
+ * The number of singular values (magnitudes of eigenvalues if `hermitian`) above `tol`, as int64.
+ * Schema: `linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_rank(const trt_tensor* self, double tol, bool hermitian, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_matrix_rank: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_rank_out(const trt_tensor* self, double tol, bool hermitian, trt_tensor* out);
+
+/**
+ * The number of singular values (magnitudes of eigenvalues if `hermitian`) above `tol`, as int64.
+ * Schema: `linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_rank_tol_tensor(const trt_tensor* input, const trt_tensor* tol, bool
+    hermitian, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_matrix_rank_tol_tensor: writes the result into the given tensor, which is resized if its
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_rank_tol_tensor_out(const trt_tensor* input, const trt_tensor* tol, bool
+    hermitian, trt_tensor* out);
+
+/**
+ * The condition number in the norm `p` (None, 1, -1, 2, -2, inf or -inf); infinite where a matrix is singular.
+ * Schema: `linalg_cond(Tensor self, Scalar? p=None) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_cond(const trt_tensor* self, const trt_scalar* p, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_cond: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_cond_out(const trt_tensor* self, const trt_scalar* p, trt_tensor* out);
+
+/**
+ * The condition number in the norm `p` (fro or nuc); infinite where a matrix is singular.
+ * Schema: `linalg_cond.p_str(Tensor self, str p) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_cond_p_str(const trt_tensor* self, const char* p, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_cond_p_str: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_cond_p_str_out(const trt_tensor* self, const char* p, trt_tensor* out);
+
+/**
+ * The least-squares solution of smallest norm of `self X = b`, by singular values; those up to `rcond` (max(m, n)
+ * times the dtype's epsilon by default) times the largest count as zero. `residuals` are the squared norms of the
+ * columns of `self X - b` where all matrices have full rank and more rows than columns, else empty; `rank` is
+ * there for every `driver` but gels, `singular_values` for gelsd and gelss. `driver` is gelsy by default.
+ * Schema: `linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor
+ * residuals, Tensor rank, Tensor singular_values)`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_lstsq(const trt_tensor* self, const trt_tensor* b, const double* rcond, const char*
+    driver, trt_tensor** out_solution, trt_tensor** out_residuals, trt_tensor** out_rank, trt_tensor**
+    out_singular_values);
+
+/**
+ * The exponential of square matrices.
+ * Schema: `matrix_exp(Tensor self) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_matrix_exp(const trt_tensor* self, trt_tensor** out);
+
+/* --- linalg_decompose --- */
+
+/**
+ * The factorization `A = P L U` with row exchanges; `LU` [m, n] holds `L` (unit diagonal not stored) below and `U`
+ * on and above the diagonal, `pivots` (int32, from 1) the exchanges; `info` (int32) is the position (from 1) of
+ * the first zero on the diagonal of `U`, or 0. `pivot=False` is not supported.
+ * Schema: `linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots,
+ * Tensor info)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_lu_factor_ex(const trt_tensor* A, bool pivot, bool check_errors, trt_tensor** out_LU,
+    trt_tensor** out_pivots, trt_tensor** out_info);
+
+/**
+ * Out form of trt_linalg_lu_factor_ex: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_lu_factor_ex_out(const trt_tensor* A, bool pivot, bool check_errors, trt_tensor*
+    LU_out, trt_tensor* pivots_out, trt_tensor* info_out);
+
+/**
+ * The determinant as `sign * exp(logabsdet)`; a complex one has a sign on the unit circle and a real `logabsdet`.
+ * Schema: `linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_slogdet(const trt_tensor* A, trt_tensor** out_sign, trt_tensor** out_logabsdet);
+
+/**
+ * Out form of trt_linalg_slogdet: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_slogdet_out(const trt_tensor* A, trt_tensor* sign_out, trt_tensor* logabsdet_out);
+
+/**
+ * The determinant of square matrices.
+ * Schema: `linalg_det(Tensor A) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_det(const trt_tensor* A, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_det: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_det_out(const trt_tensor* A, trt_tensor* out);
+
+/**
+ * The lower factor `L` of Hermitian positive-definite matrices `L L^H` (the upper one, of `U^H U`, if `upper`);
+ * only that triangle is read. `info` (int32) is 0, or the order of the leading minor that is not positive-
+ * definite: an error with `check_errors`.
+ * Schema: `linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor
+ * info)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_cholesky_ex(const trt_tensor* self, bool upper, bool check_errors, trt_tensor**
+    out_L, trt_tensor** out_info);
+
+/**
+ * Out form of trt_linalg_cholesky_ex: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_cholesky_ex_out(const trt_tensor* self, bool upper, bool check_errors, trt_tensor*
+    L_out, trt_tensor* info_out);
+
+/**
+ * `A = Q R` with orthonormal columns of `Q` and an upper triangular `R`: [m, k] and [k, n], k = min(m, n), when
+ * `mode` is reduced; [m, m] and [m, n] when it is complete; an empty `Q` when it is r.
+ * Schema: `linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_qr(const trt_tensor* A, const char* mode, trt_tensor** out_Q, trt_tensor** out_R);
+
+/**
+ * Out form of trt_linalg_qr: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_qr_out(const trt_tensor* A, const char* mode, trt_tensor* Q_out, trt_tensor* R_out);
+
+/**
+ * The Householder form of a QR decomposition: `R` on and above the diagonal of `a`, the reflectors below, their
+ * scales in `tau`.
+ * Schema: `geqrf(Tensor self) -> (Tensor a, Tensor tau)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_geqrf(const trt_tensor* self, trt_tensor** out_a, trt_tensor** out_tau);
+
+/**
+ * Out form of trt_geqrf: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_geqrf_out(const trt_tensor* self, trt_tensor* a_out, trt_tensor* tau_out);
+
+/**
+ * Eigenvalues (real, ascending) and orthonormal eigenvectors (columns) of Hermitian matrices, of which the lower
+ * (`UPLO` L) or upper (U) triangle is read.
+ * Schema: `linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_eigh(const trt_tensor* self, const char* UPLO, trt_tensor** out_eigenvalues,
+    trt_tensor** out_eigenvectors);
+
+/**
+ * Out form of trt_linalg_eigh: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_eigh_out(const trt_tensor* self, const char* UPLO, trt_tensor* eigenvalues_out,
+    trt_tensor* eigenvectors_out);
+
+/**
+ * `A = U diag(S) Vh` with real singular values `S` in descending order; `U` is [m, m] and `Vh` [n, n], or [m, k]
+ * and [k, n] with k = min(m, n) when not `full_matrices`.
+ * Schema: `linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_svd(const trt_tensor* A, bool full_matrices, trt_tensor** out_U, trt_tensor** out_S,
+    trt_tensor** out_Vh);
+
+/**
+ * Out form of trt_linalg_svd: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_svd_out(const trt_tensor* A, bool full_matrices, trt_tensor* U_out, trt_tensor*
+    S_out, trt_tensor* Vh_out);
+
+/**
+ * Eigenvalues and eigenvectors (columns, of norm 1) of square matrices; both are complex, in no particular order.
+ * Schema: `linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_eig(const trt_tensor* self, trt_tensor** out_eigenvalues, trt_tensor**
+    out_eigenvectors);
+
+/**
+ * Out form of trt_linalg_eig: writes the result into the given tensor, which is resized if its shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_eig_out(const trt_tensor* self, trt_tensor* eigenvalues_out, trt_tensor*
+    eigenvectors_out);
+
+/**
+ * The Bunch-Kaufman factorization `L D L^T` (`L D L^H` if `hermitian`) of the lower triangle of symmetric
+ * (Hermitian) matrices; `pivots` as in LAPACK's sytrf, `info` (int32) is the position of the first zero of `D`, or
+ * 0.
+ * Schema: `linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD,
+ * Tensor pivots, Tensor info)`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_ldl_factor_ex(const trt_tensor* self, bool hermitian, bool check_errors, trt_tensor**
+    out_LD, trt_tensor** out_pivots, trt_tensor** out_info);
+
+/**
+ * Out form of trt_linalg_ldl_factor_ex: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_ldl_factor_ex_out(const trt_tensor* self, bool hermitian, bool check_errors,
+    trt_tensor* LD_out, trt_tensor* pivots_out, trt_tensor* info_out);
+
+/**
+ * The exponential of square matrices.
+ * Schema: `linalg_matrix_exp(Tensor self) -> Tensor`
+ * Gradient: yes.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_exp(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of trt_linalg_matrix_exp: writes the result into the given tensor, which is resized if its shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_matrix_exp_out(const trt_tensor* self, trt_tensor* out);
 
 /* --- nn_activation --- */
 

@@ -1586,6 +1586,633 @@ inline Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor&
   check(trt_bilinear(input1.get(), input2.get(), weight.get(), bias.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+inline Tensor linalg_cross(const Tensor& self, const Tensor& other, std::int64_t dim = -1) {
+  trt_tensor* out_c{};
+  check(trt_linalg_cross(self.get(), other.get(), dim, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_cross_out(const Tensor& out, const Tensor& self, const Tensor& other, std::int64_t dim = -1) {
+  check(trt_linalg_cross_out(self.get(), other.get(), dim, out.get()));
+  return out;
+}
+inline Tensor cross(const Tensor& self, const Tensor& other, std::optional<std::int64_t> dim = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_cross(self.get(), other.get(), dim ? &*dim : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& cross_out(const Tensor& out, const Tensor& self, const Tensor& other, std::optional<std::int64_t> dim = std::nullopt) {
+  check(trt_cross_out(self.get(), other.get(), dim ? &*dim : nullptr, out.get()));
+  return out;
+}
+inline Tensor linalg_vecdot(const Tensor& x, const Tensor& y, std::int64_t dim = -1) {
+  trt_tensor* out_c{};
+  check(trt_linalg_vecdot(x.get(), y.get(), dim, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_vecdot_out(const Tensor& out, const Tensor& x, const Tensor& y, std::int64_t dim = -1) {
+  check(trt_linalg_vecdot_out(x.get(), y.get(), dim, out.get()));
+  return out;
+}
+inline Tensor einsum(const std::string& equation, TensorList tensors) {
+  const auto tensors_handles = detail::handles(tensors);
+  trt_tensor* out_c{};
+  check(trt_einsum(equation.c_str(), tensors_handles.data(), tensors_handles.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor linalg_multi_dot(TensorList tensors) {
+  const auto tensors_handles = detail::handles(tensors);
+  trt_tensor* out_c{};
+  check(trt_linalg_multi_dot(tensors_handles.data(), tensors_handles.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_multi_dot_out(const Tensor& out, TensorList tensors) {
+  const auto tensors_handles = detail::handles(tensors);
+  check(trt_linalg_multi_dot_out(tensors_handles.data(), tensors_handles.size(), out.get()));
+  return out;
+}
+inline Tensor linalg_matrix_power(const Tensor& self, std::int64_t n) {
+  trt_tensor* out_c{};
+  check(trt_linalg_matrix_power(self.get(), n, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_matrix_power_out(const Tensor& out, const Tensor& self, std::int64_t n) {
+  check(trt_linalg_matrix_power_out(self.get(), n, out.get()));
+  return out;
+}
+inline Tensor matrix_power(const Tensor& self, std::int64_t n) {
+  trt_tensor* out_c{};
+  check(trt_matrix_power(self.get(), n, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& matrix_power_out(const Tensor& out, const Tensor& self, std::int64_t n) {
+  check(trt_matrix_power_out(self.get(), n, out.get()));
+  return out;
+}
+inline Tensor chain_matmul(TensorList matrices) {
+  const auto matrices_handles = detail::handles(matrices);
+  trt_tensor* out_c{};
+  check(trt_chain_matmul(matrices_handles.data(), matrices_handles.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor linalg_vander(const Tensor& x, std::optional<std::int64_t> N = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_linalg_vander(x.get(), N ? &*N : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor linalg_matrix_norm(const Tensor& self, Scalar ord, IntArrayRef dim = {-2,-1}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_linalg_matrix_norm(self.get(), ord.c(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_matrix_norm_out(const Tensor& out, const Tensor& self, Scalar ord, IntArrayRef dim = {-2,-1}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  check(trt_linalg_matrix_norm_out(self.get(), ord.c(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, out.get()));
+  return out;
+}
+inline Tensor linalg_matrix_norm(const Tensor& self, const std::string& ord = "fro", IntArrayRef dim = {-2,-1}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_linalg_matrix_norm_str_ord(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_matrix_norm_out(const Tensor& out, const Tensor& self, const std::string& ord = "fro", IntArrayRef dim = {-2,-1}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  check(trt_linalg_matrix_norm_str_ord_out(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, out.get()));
+  return out;
+}
+inline Tensor linalg_norm(const Tensor& self, std::optional<Scalar> ord = std::nullopt, OptionalIntArrayRef dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  const trt_scalar ord_c = ord ? ord->c() : trt_scalar{};
+  trt_tensor* out_c{};
+  check(trt_linalg_norm(self.get(), ord ? &ord_c : nullptr, dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_norm_out(const Tensor& out, const Tensor& self, std::optional<Scalar> ord = std::nullopt, OptionalIntArrayRef dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  const trt_scalar ord_c = ord ? ord->c() : trt_scalar{};
+  check(trt_linalg_norm_out(self.get(), ord ? &ord_c : nullptr, dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, out.get()));
+  return out;
+}
+inline Tensor linalg_norm(const Tensor& self, const std::string& ord, OptionalIntArrayRef dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_linalg_norm_ord_str(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_norm_out(const Tensor& out, const Tensor& self, const std::string& ord, OptionalIntArrayRef dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  check(trt_linalg_norm_ord_str_out(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, out.get()));
+  return out;
+}
+inline Tensor cov(const Tensor& self, std::int64_t correction = 1, OptionalTensorRef fweights = {}, OptionalTensorRef aweights = {}) {
+  trt_tensor* out_c{};
+  check(trt_cov(self.get(), correction, fweights.get(), aweights.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor corrcoef(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_corrcoef(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor cdist(const Tensor& x1, const Tensor& x2, double p = 2, std::optional<std::int64_t> compute_mode = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_cdist(x1.get(), x2.get(), p, compute_mode ? &*compute_mode : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor pdist(const Tensor& self, double p = 2) {
+  trt_tensor* out_c{};
+  check(trt_pdist(self.get(), p, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor renorm(const Tensor& self, Scalar p, std::int64_t dim, Scalar maxnorm) {
+  trt_tensor* out_c{};
+  check(trt_renorm(self.get(), p.c(), dim, maxnorm.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& renorm_(const Tensor& self, Scalar p, std::int64_t dim, Scalar maxnorm) {
+  check(trt_renorm_(self.get(), p.c(), dim, maxnorm.c()));
+  return self;
+}
+inline const Tensor& renorm_out(const Tensor& out, const Tensor& self, Scalar p, std::int64_t dim, Scalar maxnorm) {
+  check(trt_renorm_out(self.get(), p.c(), dim, maxnorm.c(), out.get()));
+  return out;
+}
+inline Tensor linalg_cholesky(const Tensor& self, bool upper = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_cholesky(self.get(), upper, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_cholesky_out(const Tensor& out, const Tensor& self, bool upper = false) {
+  check(trt_linalg_cholesky_out(self.get(), upper, out.get()));
+  return out;
+}
+inline Tensor cholesky(const Tensor& self, bool upper = false) {
+  trt_tensor* out_c{};
+  check(trt_cholesky(self.get(), upper, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& cholesky_out(const Tensor& out, const Tensor& self, bool upper = false) {
+  check(trt_cholesky_out(self.get(), upper, out.get()));
+  return out;
+}
+inline Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper = false) {
+  trt_tensor* out_c{};
+  check(trt_cholesky_solve(self.get(), input2.get(), upper, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& cholesky_solve_out(const Tensor& out, const Tensor& self, const Tensor& input2, bool upper = false) {
+  check(trt_cholesky_solve_out(self.get(), input2.get(), upper, out.get()));
+  return out;
+}
+inline Tensor cholesky_inverse(const Tensor& self, bool upper = false) {
+  trt_tensor* out_c{};
+  check(trt_cholesky_inverse(self.get(), upper, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& cholesky_inverse_out(const Tensor& out, const Tensor& self, bool upper = false) {
+  check(trt_cholesky_inverse_out(self.get(), upper, out.get()));
+  return out;
+}
+inline std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& A, bool pivot = true) {
+  trt_tensor* out_LU_c{};
+  trt_tensor* out_pivots_c{};
+  check(trt_linalg_lu_factor(A.get(), pivot, &out_LU_c, &out_pivots_c));
+  return {Tensor::adopt(out_LU_c), Tensor::adopt(out_pivots_c)};
+}
+inline void linalg_lu_factor_out(const Tensor& LU_out, const Tensor& pivots_out, const Tensor& A, bool pivot = true) {
+  check(trt_linalg_lu_factor_out(A.get(), pivot, LU_out.get(), pivots_out.get()));
+}
+inline std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor& LU_pivots, bool unpack_data = true, bool unpack_pivots = true) {
+  trt_tensor* out_P_c{};
+  trt_tensor* out_L_c{};
+  trt_tensor* out_U_c{};
+  check(trt_lu_unpack(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, &out_P_c, &out_L_c, &out_U_c));
+  return {Tensor::adopt(out_P_c), Tensor::adopt(out_L_c), Tensor::adopt(out_U_c)};
+}
+inline void lu_unpack_out(const Tensor& P_out, const Tensor& L_out, const Tensor& U_out, const Tensor& LU_data, const Tensor& LU_pivots, bool unpack_data = true, bool unpack_pivots = true) {
+  check(trt_lu_unpack_out(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P_out.get(), L_out.get(), U_out.get()));
+}
+inline std::tuple<Tensor, Tensor, Tensor> linalg_lu(const Tensor& A, bool pivot = true) {
+  trt_tensor* out_P_c{};
+  trt_tensor* out_L_c{};
+  trt_tensor* out_U_c{};
+  check(trt_linalg_lu(A.get(), pivot, &out_P_c, &out_L_c, &out_U_c));
+  return {Tensor::adopt(out_P_c), Tensor::adopt(out_L_c), Tensor::adopt(out_U_c)};
+}
+inline void linalg_lu_out(const Tensor& P_out, const Tensor& L_out, const Tensor& U_out, const Tensor& A, bool pivot = true) {
+  check(trt_linalg_lu_out(A.get(), pivot, P_out.get(), L_out.get(), U_out.get()));
+}
+inline Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left = true, bool adjoint = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_lu_solve(LU.get(), pivots.get(), B.get(), left, adjoint, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_lu_solve_out(const Tensor& out, const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left = true, bool adjoint = false) {
+  check(trt_linalg_lu_solve_out(LU.get(), pivots.get(), B.get(), left, adjoint, out.get()));
+  return out;
+}
+inline Tensor lu_solve(const Tensor& self, const Tensor& LU_data, const Tensor& LU_pivots) {
+  trt_tensor* out_c{};
+  check(trt_lu_solve(self.get(), LU_data.get(), LU_pivots.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& lu_solve_out(const Tensor& out, const Tensor& self, const Tensor& LU_data, const Tensor& LU_pivots) {
+  check(trt_lu_solve_out(self.get(), LU_data.get(), LU_pivots.get(), out.get()));
+  return out;
+}
+inline Tensor linalg_solve_triangular(const Tensor& self, const Tensor& B, bool upper, bool left = true, bool unitriangular = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_solve_triangular(self.get(), B.get(), upper, left, unitriangular, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_solve_triangular_out(const Tensor& out, const Tensor& self, const Tensor& B, bool upper, bool left = true, bool unitriangular = false) {
+  check(trt_linalg_solve_triangular_out(self.get(), B.get(), upper, left, unitriangular, out.get()));
+  return out;
+}
+inline std::tuple<Tensor, Tensor> triangular_solve(const Tensor& self, const Tensor& A, bool upper = true, bool transpose = false, bool unitriangular = false) {
+  trt_tensor* out_solution_c{};
+  trt_tensor* out_cloned_coefficient_c{};
+  check(trt_triangular_solve(self.get(), A.get(), upper, transpose, unitriangular, &out_solution_c, &out_cloned_coefficient_c));
+  return {Tensor::adopt(out_solution_c), Tensor::adopt(out_cloned_coefficient_c)};
+}
+inline std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, bool left = true, bool check_errors = false) {
+  trt_tensor* out_result_c{};
+  trt_tensor* out_info_c{};
+  check(trt_linalg_solve_ex(A.get(), B.get(), left, check_errors, &out_result_c, &out_info_c));
+  return {Tensor::adopt(out_result_c), Tensor::adopt(out_info_c)};
+}
+inline void linalg_solve_ex_out(const Tensor& result_out, const Tensor& info_out, const Tensor& A, const Tensor& B, bool left = true, bool check_errors = false) {
+  check(trt_linalg_solve_ex_out(A.get(), B.get(), left, check_errors, result_out.get(), info_out.get()));
+}
+inline Tensor linalg_solve(const Tensor& A, const Tensor& B, bool left = true) {
+  trt_tensor* out_c{};
+  check(trt_linalg_solve(A.get(), B.get(), left, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_solve_out(const Tensor& out, const Tensor& A, const Tensor& B, bool left = true) {
+  check(trt_linalg_solve_out(A.get(), B.get(), left, out.get()));
+  return out;
+}
+inline std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& A, bool check_errors = false) {
+  trt_tensor* out_inverse_c{};
+  trt_tensor* out_info_c{};
+  check(trt_linalg_inv_ex(A.get(), check_errors, &out_inverse_c, &out_info_c));
+  return {Tensor::adopt(out_inverse_c), Tensor::adopt(out_info_c)};
+}
+inline void linalg_inv_ex_out(const Tensor& inverse_out, const Tensor& info_out, const Tensor& A, bool check_errors = false) {
+  check(trt_linalg_inv_ex_out(A.get(), check_errors, inverse_out.get(), info_out.get()));
+}
+inline Tensor linalg_inv(const Tensor& A) {
+  trt_tensor* out_c{};
+  check(trt_linalg_inv(A.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_inv_out(const Tensor& out, const Tensor& A) {
+  check(trt_linalg_inv_out(A.get(), out.get()));
+  return out;
+}
+inline Tensor inverse(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_inverse(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& inverse_out(const Tensor& out, const Tensor& self) {
+  check(trt_inverse_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor det(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_det(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline std::tuple<Tensor, Tensor> slogdet(const Tensor& self) {
+  trt_tensor* out_sign_c{};
+  trt_tensor* out_logabsdet_c{};
+  check(trt_slogdet(self.get(), &out_sign_c, &out_logabsdet_c));
+  return {Tensor::adopt(out_sign_c), Tensor::adopt(out_logabsdet_c)};
+}
+inline void slogdet_out(const Tensor& sign_out, const Tensor& logabsdet_out, const Tensor& self) {
+  check(trt_slogdet_out(self.get(), sign_out.get(), logabsdet_out.get()));
+}
+inline Tensor logdet(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_logdet(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor linalg_tensorinv(const Tensor& self, std::int64_t ind = 2) {
+  trt_tensor* out_c{};
+  check(trt_linalg_tensorinv(self.get(), ind, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_tensorinv_out(const Tensor& out, const Tensor& self, std::int64_t ind = 2) {
+  check(trt_linalg_tensorinv_out(self.get(), ind, out.get()));
+  return out;
+}
+inline Tensor linalg_tensorsolve(const Tensor& self, const Tensor& other, OptionalIntArrayRef dims = {}) {
+  trt_tensor* out_c{};
+  check(trt_linalg_tensorsolve(self.get(), other.get(), dims.data(), dims.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_tensorsolve_out(const Tensor& out, const Tensor& self, const Tensor& other, OptionalIntArrayRef dims = {}) {
+  check(trt_linalg_tensorsolve_out(self.get(), other.get(), dims.data(), dims.size(), out.get()));
+  return out;
+}
+inline Tensor linalg_eigvalsh(const Tensor& self, const std::string& UPLO = "L") {
+  trt_tensor* out_c{};
+  check(trt_linalg_eigvalsh(self.get(), UPLO.c_str(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_eigvalsh_out(const Tensor& out, const Tensor& self, const std::string& UPLO = "L") {
+  check(trt_linalg_eigvalsh_out(self.get(), UPLO.c_str(), out.get()));
+  return out;
+}
+inline Tensor linalg_eigvals(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_linalg_eigvals(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_eigvals_out(const Tensor& out, const Tensor& self) {
+  check(trt_linalg_eigvals_out(self.get(), out.get()));
+  return out;
+}
+inline Tensor linalg_svdvals(const Tensor& A) {
+  trt_tensor* out_c{};
+  check(trt_linalg_svdvals(A.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_svdvals_out(const Tensor& out, const Tensor& A) {
+  check(trt_linalg_svdvals_out(A.get(), out.get()));
+  return out;
+}
+inline std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& self, bool some = true, bool compute_uv = true) {
+  trt_tensor* out_U_c{};
+  trt_tensor* out_S_c{};
+  trt_tensor* out_V_c{};
+  check(trt_svd(self.get(), some, compute_uv, &out_U_c, &out_S_c, &out_V_c));
+  return {Tensor::adopt(out_U_c), Tensor::adopt(out_S_c), Tensor::adopt(out_V_c)};
+}
+inline void svd_out(const Tensor& U_out, const Tensor& S_out, const Tensor& V_out, const Tensor& self, bool some = true, bool compute_uv = true) {
+  check(trt_svd_out(self.get(), some, compute_uv, U_out.get(), S_out.get(), V_out.get()));
+}
+inline std::tuple<Tensor, Tensor> qr(const Tensor& self, bool some = true) {
+  trt_tensor* out_Q_c{};
+  trt_tensor* out_R_c{};
+  check(trt_qr(self.get(), some, &out_Q_c, &out_R_c));
+  return {Tensor::adopt(out_Q_c), Tensor::adopt(out_R_c)};
+}
+inline void qr_out(const Tensor& Q_out, const Tensor& R_out, const Tensor& self, bool some = true) {
+  check(trt_qr_out(self.get(), some, Q_out.get(), R_out.get()));
+}
+inline Tensor linalg_householder_product(const Tensor& input, const Tensor& tau) {
+  trt_tensor* out_c{};
+  check(trt_linalg_householder_product(input.get(), tau.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_householder_product_out(const Tensor& out, const Tensor& input, const Tensor& tau) {
+  check(trt_linalg_householder_product_out(input.get(), tau.get(), out.get()));
+  return out;
+}
+inline Tensor orgqr(const Tensor& self, const Tensor& input2) {
+  trt_tensor* out_c{};
+  check(trt_orgqr(self.get(), input2.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& orgqr_out(const Tensor& out, const Tensor& self, const Tensor& input2) {
+  check(trt_orgqr_out(self.get(), input2.get(), out.get()));
+  return out;
+}
+inline Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left = true, bool transpose = false) {
+  trt_tensor* out_c{};
+  check(trt_ormqr(self.get(), input2.get(), input3.get(), left, transpose, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& ormqr_out(const Tensor& out, const Tensor& self, const Tensor& input2, const Tensor& input3, bool left = true, bool transpose = false) {
+  check(trt_ormqr_out(self.get(), input2.get(), input3.get(), left, transpose, out.get()));
+  return out;
+}
+inline std::tuple<Tensor, Tensor> linalg_ldl_factor(const Tensor& self, bool hermitian = false) {
+  trt_tensor* out_LD_c{};
+  trt_tensor* out_pivots_c{};
+  check(trt_linalg_ldl_factor(self.get(), hermitian, &out_LD_c, &out_pivots_c));
+  return {Tensor::adopt(out_LD_c), Tensor::adopt(out_pivots_c)};
+}
+inline void linalg_ldl_factor_out(const Tensor& LD_out, const Tensor& pivots_out, const Tensor& self, bool hermitian = false) {
+  check(trt_linalg_ldl_factor_out(self.get(), hermitian, LD_out.get(), pivots_out.get()));
+}
+inline Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_ldl_solve(LD.get(), pivots.get(), B.get(), hermitian, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_ldl_solve_out(const Tensor& out, const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian = false) {
+  check(trt_linalg_ldl_solve_out(LD.get(), pivots.get(), B.get(), hermitian, out.get()));
+  return out;
+}
+inline Tensor linalg_pinv(const Tensor& self, OptionalTensorRef atol = {}, OptionalTensorRef rtol = {}, bool hermitian = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_pinv_atol_rtol_tensor(self.get(), atol.get(), rtol.get(), hermitian, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_pinv_out(const Tensor& out, const Tensor& self, OptionalTensorRef atol = {}, OptionalTensorRef rtol = {}, bool hermitian = false) {
+  check(trt_linalg_pinv_atol_rtol_tensor_out(self.get(), atol.get(), rtol.get(), hermitian, out.get()));
+  return out;
+}
+inline Tensor linalg_pinv(const Tensor& self, std::optional<double> atol, std::optional<double> rtol = std::nullopt, bool hermitian = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_pinv_atol_rtol_float(self.get(), atol ? &*atol : nullptr, rtol ? &*rtol : nullptr, hermitian, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_pinv_out(const Tensor& out, const Tensor& self, std::optional<double> atol, std::optional<double> rtol = std::nullopt, bool hermitian = false) {
+  check(trt_linalg_pinv_atol_rtol_float_out(self.get(), atol ? &*atol : nullptr, rtol ? &*rtol : nullptr, hermitian, out.get()));
+  return out;
+}
+inline Tensor linalg_pinv(const Tensor& self, double rcond, bool hermitian = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_pinv(self.get(), rcond, hermitian, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_pinv_out(const Tensor& out, const Tensor& self, double rcond, bool hermitian = false) {
+  check(trt_linalg_pinv_out(self.get(), rcond, hermitian, out.get()));
+  return out;
+}
+inline Tensor linalg_pinv(const Tensor& self, const Tensor& rcond, bool hermitian = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_pinv_rcond_tensor(self.get(), rcond.get(), hermitian, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_pinv_out(const Tensor& out, const Tensor& self, const Tensor& rcond, bool hermitian = false) {
+  check(trt_linalg_pinv_rcond_tensor_out(self.get(), rcond.get(), hermitian, out.get()));
+  return out;
+}
+inline Tensor pinverse(const Tensor& self, double rcond = 1e-15) {
+  trt_tensor* out_c{};
+  check(trt_pinverse(self.get(), rcond, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline Tensor linalg_matrix_rank(const Tensor& input, OptionalTensorRef atol = {}, OptionalTensorRef rtol = {}, bool hermitian = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_matrix_rank_atol_rtol_tensor(input.get(), atol.get(), rtol.get(), hermitian, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_matrix_rank_out(const Tensor& out, const Tensor& input, OptionalTensorRef atol = {}, OptionalTensorRef rtol = {}, bool hermitian = false) {
+  check(trt_linalg_matrix_rank_atol_rtol_tensor_out(input.get(), atol.get(), rtol.get(), hermitian, out.get()));
+  return out;
+}
+inline Tensor linalg_matrix_rank(const Tensor& self, std::optional<double> atol, std::optional<double> rtol = std::nullopt, bool hermitian = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_matrix_rank_atol_rtol_float(self.get(), atol ? &*atol : nullptr, rtol ? &*rtol : nullptr, hermitian, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_matrix_rank_out(const Tensor& out, const Tensor& self, std::optional<double> atol, std::optional<double> rtol = std::nullopt, bool hermitian = false) {
+  check(trt_linalg_matrix_rank_atol_rtol_float_out(self.get(), atol ? &*atol : nullptr, rtol ? &*rtol : nullptr, hermitian, out.get()));
+  return out;
+}
+inline Tensor linalg_matrix_rank(const Tensor& self, double tol, bool hermitian = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_matrix_rank(self.get(), tol, hermitian, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_matrix_rank_out(const Tensor& out, const Tensor& self, double tol, bool hermitian = false) {
+  check(trt_linalg_matrix_rank_out(self.get(), tol, hermitian, out.get()));
+  return out;
+}
+inline Tensor linalg_matrix_rank(const Tensor& input, const Tensor& tol, bool hermitian = false) {
+  trt_tensor* out_c{};
+  check(trt_linalg_matrix_rank_tol_tensor(input.get(), tol.get(), hermitian, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_matrix_rank_out(const Tensor& out, const Tensor& input, const Tensor& tol, bool hermitian = false) {
+  check(trt_linalg_matrix_rank_tol_tensor_out(input.get(), tol.get(), hermitian, out.get()));
+  return out;
+}
+inline Tensor linalg_cond(const Tensor& self, std::optional<Scalar> p = std::nullopt) {
+  const trt_scalar p_c = p ? p->c() : trt_scalar{};
+  trt_tensor* out_c{};
+  check(trt_linalg_cond(self.get(), p ? &p_c : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_cond_out(const Tensor& out, const Tensor& self, std::optional<Scalar> p = std::nullopt) {
+  const trt_scalar p_c = p ? p->c() : trt_scalar{};
+  check(trt_linalg_cond_out(self.get(), p ? &p_c : nullptr, out.get()));
+  return out;
+}
+inline Tensor linalg_cond(const Tensor& self, const std::string& p) {
+  trt_tensor* out_c{};
+  check(trt_linalg_cond_p_str(self.get(), p.c_str(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_cond_out(const Tensor& out, const Tensor& self, const std::string& p) {
+  check(trt_linalg_cond_p_str_out(self.get(), p.c_str(), out.get()));
+  return out;
+}
+inline std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, const Tensor& b, std::optional<double> rcond = std::nullopt, std::optional<std::string> driver = std::nullopt) {
+  trt_tensor* out_solution_c{};
+  trt_tensor* out_residuals_c{};
+  trt_tensor* out_rank_c{};
+  trt_tensor* out_singular_values_c{};
+  check(trt_linalg_lstsq(self.get(), b.get(), rcond ? &*rcond : nullptr, driver ? driver->c_str() : nullptr, &out_solution_c, &out_residuals_c, &out_rank_c, &out_singular_values_c));
+  return {Tensor::adopt(out_solution_c), Tensor::adopt(out_residuals_c), Tensor::adopt(out_rank_c), Tensor::adopt(out_singular_values_c)};
+}
+inline Tensor matrix_exp(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_matrix_exp(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(const Tensor& A, bool pivot = true, bool check_errors = false) {
+  trt_tensor* out_LU_c{};
+  trt_tensor* out_pivots_c{};
+  trt_tensor* out_info_c{};
+  check(trt_linalg_lu_factor_ex(A.get(), pivot, check_errors, &out_LU_c, &out_pivots_c, &out_info_c));
+  return {Tensor::adopt(out_LU_c), Tensor::adopt(out_pivots_c), Tensor::adopt(out_info_c)};
+}
+inline void linalg_lu_factor_ex_out(const Tensor& LU_out, const Tensor& pivots_out, const Tensor& info_out, const Tensor& A, bool pivot = true, bool check_errors = false) {
+  check(trt_linalg_lu_factor_ex_out(A.get(), pivot, check_errors, LU_out.get(), pivots_out.get(), info_out.get()));
+}
+inline std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
+  trt_tensor* out_sign_c{};
+  trt_tensor* out_logabsdet_c{};
+  check(trt_linalg_slogdet(A.get(), &out_sign_c, &out_logabsdet_c));
+  return {Tensor::adopt(out_sign_c), Tensor::adopt(out_logabsdet_c)};
+}
+inline void linalg_slogdet_out(const Tensor& sign_out, const Tensor& logabsdet_out, const Tensor& A) {
+  check(trt_linalg_slogdet_out(A.get(), sign_out.get(), logabsdet_out.get()));
+}
+inline Tensor linalg_det(const Tensor& A) {
+  trt_tensor* out_c{};
+  check(trt_linalg_det(A.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_det_out(const Tensor& out, const Tensor& A) {
+  check(trt_linalg_det_out(A.get(), out.get()));
+  return out;
+}
+inline std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& self, bool upper = false, bool check_errors = false) {
+  trt_tensor* out_L_c{};
+  trt_tensor* out_info_c{};
+  check(trt_linalg_cholesky_ex(self.get(), upper, check_errors, &out_L_c, &out_info_c));
+  return {Tensor::adopt(out_L_c), Tensor::adopt(out_info_c)};
+}
+inline void linalg_cholesky_ex_out(const Tensor& L_out, const Tensor& info_out, const Tensor& self, bool upper = false, bool check_errors = false) {
+  check(trt_linalg_cholesky_ex_out(self.get(), upper, check_errors, L_out.get(), info_out.get()));
+}
+inline std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, const std::string& mode = "reduced") {
+  trt_tensor* out_Q_c{};
+  trt_tensor* out_R_c{};
+  check(trt_linalg_qr(A.get(), mode.c_str(), &out_Q_c, &out_R_c));
+  return {Tensor::adopt(out_Q_c), Tensor::adopt(out_R_c)};
+}
+inline void linalg_qr_out(const Tensor& Q_out, const Tensor& R_out, const Tensor& A, const std::string& mode = "reduced") {
+  check(trt_linalg_qr_out(A.get(), mode.c_str(), Q_out.get(), R_out.get()));
+}
+inline std::tuple<Tensor, Tensor> geqrf(const Tensor& self) {
+  trt_tensor* out_a_c{};
+  trt_tensor* out_tau_c{};
+  check(trt_geqrf(self.get(), &out_a_c, &out_tau_c));
+  return {Tensor::adopt(out_a_c), Tensor::adopt(out_tau_c)};
+}
+inline void geqrf_out(const Tensor& a_out, const Tensor& tau_out, const Tensor& self) {
+  check(trt_geqrf_out(self.get(), a_out.get(), tau_out.get()));
+}
+inline std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& self, const std::string& UPLO = "L") {
+  trt_tensor* out_eigenvalues_c{};
+  trt_tensor* out_eigenvectors_c{};
+  check(trt_linalg_eigh(self.get(), UPLO.c_str(), &out_eigenvalues_c, &out_eigenvectors_c));
+  return {Tensor::adopt(out_eigenvalues_c), Tensor::adopt(out_eigenvectors_c)};
+}
+inline void linalg_eigh_out(const Tensor& eigenvalues_out, const Tensor& eigenvectors_out, const Tensor& self, const std::string& UPLO = "L") {
+  check(trt_linalg_eigh_out(self.get(), UPLO.c_str(), eigenvalues_out.get(), eigenvectors_out.get()));
+}
+inline std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices = true) {
+  trt_tensor* out_U_c{};
+  trt_tensor* out_S_c{};
+  trt_tensor* out_Vh_c{};
+  check(trt_linalg_svd(A.get(), full_matrices, &out_U_c, &out_S_c, &out_Vh_c));
+  return {Tensor::adopt(out_U_c), Tensor::adopt(out_S_c), Tensor::adopt(out_Vh_c)};
+}
+inline void linalg_svd_out(const Tensor& U_out, const Tensor& S_out, const Tensor& Vh_out, const Tensor& A, bool full_matrices = true) {
+  check(trt_linalg_svd_out(A.get(), full_matrices, U_out.get(), S_out.get(), Vh_out.get()));
+}
+inline std::tuple<Tensor, Tensor> linalg_eig(const Tensor& self) {
+  trt_tensor* out_eigenvalues_c{};
+  trt_tensor* out_eigenvectors_c{};
+  check(trt_linalg_eig(self.get(), &out_eigenvalues_c, &out_eigenvectors_c));
+  return {Tensor::adopt(out_eigenvalues_c), Tensor::adopt(out_eigenvectors_c)};
+}
+inline void linalg_eig_out(const Tensor& eigenvalues_out, const Tensor& eigenvectors_out, const Tensor& self) {
+  check(trt_linalg_eig_out(self.get(), eigenvalues_out.get(), eigenvectors_out.get()));
+}
+inline std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool hermitian = false, bool check_errors = false) {
+  trt_tensor* out_LD_c{};
+  trt_tensor* out_pivots_c{};
+  trt_tensor* out_info_c{};
+  check(trt_linalg_ldl_factor_ex(self.get(), hermitian, check_errors, &out_LD_c, &out_pivots_c, &out_info_c));
+  return {Tensor::adopt(out_LD_c), Tensor::adopt(out_pivots_c), Tensor::adopt(out_info_c)};
+}
+inline void linalg_ldl_factor_ex_out(const Tensor& LD_out, const Tensor& pivots_out, const Tensor& info_out, const Tensor& self, bool hermitian = false, bool check_errors = false) {
+  check(trt_linalg_ldl_factor_ex_out(self.get(), hermitian, check_errors, LD_out.get(), pivots_out.get(), info_out.get()));
+}
+inline Tensor linalg_matrix_exp(const Tensor& self) {
+  trt_tensor* out_c{};
+  check(trt_linalg_matrix_exp(self.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+inline const Tensor& linalg_matrix_exp_out(const Tensor& out, const Tensor& self) {
+  check(trt_linalg_matrix_exp_out(self.get(), out.get()));
+  return out;
+}
 inline Tensor softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype = std::nullopt) {
   trt_tensor* out_c{};
   check(trt_softmax(self.get(), dim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, &out_c));
@@ -5394,6 +6021,56 @@ inline Tensor Tensor::matmul(const Tensor& other) const { return trt::matmul(*th
 inline Tensor Tensor::inner(const Tensor& other) const { return trt::inner(*this, other); }
 inline Tensor Tensor::tensordot(const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other) const { return trt::tensordot(*this, other, dims_self, dims_other); }
 inline Tensor Tensor::tensordot(const Tensor& other, std::int64_t dims) const { return trt::tensordot(*this, other, dims); }
+inline Tensor Tensor::linalg_cross(const Tensor& other, std::int64_t dim) const { return trt::linalg_cross(*this, other, dim); }
+inline Tensor Tensor::cross(const Tensor& other, std::optional<std::int64_t> dim) const { return trt::cross(*this, other, dim); }
+inline Tensor Tensor::linalg_matrix_power(std::int64_t n) const { return trt::linalg_matrix_power(*this, n); }
+inline Tensor Tensor::matrix_power(std::int64_t n) const { return trt::matrix_power(*this, n); }
+inline Tensor Tensor::linalg_matrix_norm(Scalar ord, IntArrayRef dim, bool keepdim, std::optional<DType> dtype) const { return trt::linalg_matrix_norm(*this, ord, dim, keepdim, dtype); }
+inline Tensor Tensor::linalg_matrix_norm(const std::string& ord, IntArrayRef dim, bool keepdim, std::optional<DType> dtype) const { return trt::linalg_matrix_norm(*this, ord, dim, keepdim, dtype); }
+inline Tensor Tensor::linalg_norm(std::optional<Scalar> ord, OptionalIntArrayRef dim, bool keepdim, std::optional<DType> dtype) const { return trt::linalg_norm(*this, ord, dim, keepdim, dtype); }
+inline Tensor Tensor::linalg_norm(const std::string& ord, OptionalIntArrayRef dim, bool keepdim, std::optional<DType> dtype) const { return trt::linalg_norm(*this, ord, dim, keepdim, dtype); }
+inline Tensor Tensor::cov(std::int64_t correction, OptionalTensorRef fweights, OptionalTensorRef aweights) const { return trt::cov(*this, correction, fweights, aweights); }
+inline Tensor Tensor::corrcoef() const { return trt::corrcoef(*this); }
+inline Tensor Tensor::pdist(double p) const { return trt::pdist(*this, p); }
+inline Tensor Tensor::renorm(Scalar p, std::int64_t dim, Scalar maxnorm) const { return trt::renorm(*this, p, dim, maxnorm); }
+inline const Tensor& Tensor::renorm_(Scalar p, std::int64_t dim, Scalar maxnorm) const { return trt::renorm_(*this, p, dim, maxnorm); }
+inline Tensor Tensor::linalg_cholesky(bool upper) const { return trt::linalg_cholesky(*this, upper); }
+inline Tensor Tensor::cholesky(bool upper) const { return trt::cholesky(*this, upper); }
+inline Tensor Tensor::cholesky_solve(const Tensor& input2, bool upper) const { return trt::cholesky_solve(*this, input2, upper); }
+inline Tensor Tensor::cholesky_inverse(bool upper) const { return trt::cholesky_inverse(*this, upper); }
+inline Tensor Tensor::lu_solve(const Tensor& LU_data, const Tensor& LU_pivots) const { return trt::lu_solve(*this, LU_data, LU_pivots); }
+inline Tensor Tensor::linalg_solve_triangular(const Tensor& B, bool upper, bool left, bool unitriangular) const { return trt::linalg_solve_triangular(*this, B, upper, left, unitriangular); }
+inline std::tuple<Tensor, Tensor> Tensor::triangular_solve(const Tensor& A, bool upper, bool transpose, bool unitriangular) const { return trt::triangular_solve(*this, A, upper, transpose, unitriangular); }
+inline Tensor Tensor::inverse() const { return trt::inverse(*this); }
+inline Tensor Tensor::det() const { return trt::det(*this); }
+inline std::tuple<Tensor, Tensor> Tensor::slogdet() const { return trt::slogdet(*this); }
+inline Tensor Tensor::logdet() const { return trt::logdet(*this); }
+inline Tensor Tensor::linalg_tensorinv(std::int64_t ind) const { return trt::linalg_tensorinv(*this, ind); }
+inline Tensor Tensor::linalg_tensorsolve(const Tensor& other, OptionalIntArrayRef dims) const { return trt::linalg_tensorsolve(*this, other, dims); }
+inline Tensor Tensor::linalg_eigvalsh(const std::string& UPLO) const { return trt::linalg_eigvalsh(*this, UPLO); }
+inline Tensor Tensor::linalg_eigvals() const { return trt::linalg_eigvals(*this); }
+inline std::tuple<Tensor, Tensor, Tensor> Tensor::svd(bool some, bool compute_uv) const { return trt::svd(*this, some, compute_uv); }
+inline std::tuple<Tensor, Tensor> Tensor::qr(bool some) const { return trt::qr(*this, some); }
+inline Tensor Tensor::orgqr(const Tensor& input2) const { return trt::orgqr(*this, input2); }
+inline Tensor Tensor::ormqr(const Tensor& input2, const Tensor& input3, bool left, bool transpose) const { return trt::ormqr(*this, input2, input3, left, transpose); }
+inline std::tuple<Tensor, Tensor> Tensor::linalg_ldl_factor(bool hermitian) const { return trt::linalg_ldl_factor(*this, hermitian); }
+inline Tensor Tensor::linalg_pinv(OptionalTensorRef atol, OptionalTensorRef rtol, bool hermitian) const { return trt::linalg_pinv(*this, atol, rtol, hermitian); }
+inline Tensor Tensor::linalg_pinv(std::optional<double> atol, std::optional<double> rtol, bool hermitian) const { return trt::linalg_pinv(*this, atol, rtol, hermitian); }
+inline Tensor Tensor::linalg_pinv(double rcond, bool hermitian) const { return trt::linalg_pinv(*this, rcond, hermitian); }
+inline Tensor Tensor::linalg_pinv(const Tensor& rcond, bool hermitian) const { return trt::linalg_pinv(*this, rcond, hermitian); }
+inline Tensor Tensor::pinverse(double rcond) const { return trt::pinverse(*this, rcond); }
+inline Tensor Tensor::linalg_matrix_rank(std::optional<double> atol, std::optional<double> rtol, bool hermitian) const { return trt::linalg_matrix_rank(*this, atol, rtol, hermitian); }
+inline Tensor Tensor::linalg_matrix_rank(double tol, bool hermitian) const { return trt::linalg_matrix_rank(*this, tol, hermitian); }
+inline Tensor Tensor::linalg_cond(std::optional<Scalar> p) const { return trt::linalg_cond(*this, p); }
+inline Tensor Tensor::linalg_cond(const std::string& p) const { return trt::linalg_cond(*this, p); }
+inline std::tuple<Tensor, Tensor, Tensor, Tensor> Tensor::linalg_lstsq(const Tensor& b, std::optional<double> rcond, std::optional<std::string> driver) const { return trt::linalg_lstsq(*this, b, rcond, driver); }
+inline Tensor Tensor::matrix_exp() const { return trt::matrix_exp(*this); }
+inline std::tuple<Tensor, Tensor> Tensor::linalg_cholesky_ex(bool upper, bool check_errors) const { return trt::linalg_cholesky_ex(*this, upper, check_errors); }
+inline std::tuple<Tensor, Tensor> Tensor::geqrf() const { return trt::geqrf(*this); }
+inline std::tuple<Tensor, Tensor> Tensor::linalg_eigh(const std::string& UPLO) const { return trt::linalg_eigh(*this, UPLO); }
+inline std::tuple<Tensor, Tensor> Tensor::linalg_eig() const { return trt::linalg_eig(*this); }
+inline std::tuple<Tensor, Tensor, Tensor> Tensor::linalg_ldl_factor_ex(bool hermitian, bool check_errors) const { return trt::linalg_ldl_factor_ex(*this, hermitian, check_errors); }
+inline Tensor Tensor::linalg_matrix_exp() const { return trt::linalg_matrix_exp(*this); }
 inline Tensor Tensor::softmax(std::int64_t dim, std::optional<DType> dtype) const { return trt::softmax(*this, dim, dtype); }
 inline Tensor Tensor::log_softmax(std::int64_t dim, std::optional<DType> dtype) const { return trt::log_softmax(*this, dim, dtype); }
 inline Tensor Tensor::softmin(std::int64_t dim, std::optional<DType> dtype) const { return trt::softmin(*this, dim, dtype); }

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "autograd/formulas_decompose.h"
 #include "autograd/formulas_indexing.h"
 #include "autograd/formulas_linalg.h"
 #include "autograd/formulas_nn.h"

@@ -37,28 +37,4 @@ std::tuple<Tensor, Tensor, Tensor> linear_backward(const Tensor& grad, const Ten
   return out;
 }
 
-Tensor thin_svd_backward(const autograd::GradVec& grads, const Tensor& u, const Tensor& s, const Tensor& vh) {
-  const Tensor &gu = grads[0], &gs = grads[1], &gvh = grads[2];
-  const Tensor ut = op::transpose(u, -2, -1), v = op::transpose(vh, -2, -1);
-  const Tensor row = op::unsqueeze(s, -2), column = op::unsqueeze(s, -1);
-  const int64_t m = u.size(-2), n = vh.size(-1), k = s.size(-1);
-  // Of U^T dA V: what the singular values see on the diagonal, what the vectors see beside it.
-  Tensor middle, result;
-  auto add = [](Tensor& sum, const Tensor& t) { sum = sum.defined() ? op::add(sum, t) : t; };
-  auto skew = [](const Tensor& t) { return op::sub(t, op::transpose(t, -2, -1)); };
-  Tensor gaps;
-  if (gu.defined() || gvh.defined()) {
-    gaps = op::sub(op::mul(row, row), op::mul(column, column));
-    gaps = op::add(gaps, op::eye(k, std::nullopt, s.dtype(), s.device()));
-  }
-  if (gs.defined()) add(middle, op::diag_embed(gs));
-  if (gu.defined()) add(middle, op::mul(op::div(skew(op::matmul(ut, gu)), gaps), row));
-  if (gvh.defined()) add(middle, op::mul(column, op::div(skew(op::matmul(vh, op::transpose(gvh, -2, -1))), gaps)));
-  if (middle.defined()) add(result, op::matmul(op::matmul(u, middle), vh));
-  // The parts outside of the spaces that the vectors span.
-  if (gu.defined() && m > k) add(result, op::matmul(op::div(op::sub(gu, op::matmul(u, op::matmul(ut, gu))), row), vh));
-  if (gvh.defined() && n > k) add(result, op::matmul(op::div(u, row), op::sub(gvh, op::matmul(op::matmul(gvh, v), vh))));
-  return result;
-}
-
 }  // namespace trt::formulas

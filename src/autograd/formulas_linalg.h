@@ -4,7 +4,6 @@
 #include <array>
 #include <tuple>
 
-#include "autograd/node.h"
 #include "core/tensor.h"
 
 namespace trt::formulas {
@@ -17,8 +16,4 @@ Tensor mm_backward_right(const Tensor& grad, const Tensor& a, const Scalar& alph
 // Gradients of linear with respect to input, weight and bias (bias_dim: its number of dimensions).
 std::tuple<Tensor, Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
                                                    int64_t bias_dim, const std::array<bool, 3>& mask);
-// Gradient of thin_svd. `grads`: of U, S and Vh; undefined for outputs that took no part. Equal singular values make the gradients of U and Vh
-// infinite or NaN.
-Tensor thin_svd_backward(const autograd::GradVec& grads, const Tensor& u, const Tensor& s, const Tensor& vh);
-
 }  // namespace trt::formulas

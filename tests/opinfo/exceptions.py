@@ -8,6 +8,11 @@ _MEMORY = "its arguments are about the memory"
 _DATA = "the result's form depends on data; the status says so"
 _NO_DERIVATIVE = "PyTorch has no derivative with respect to one of its arguments; the library says so"
 _WRITTEN = "running statistics are written, which an expanded tensor does not allow"
+_ONE_TRIANGLE = "only one triangle is read; the gradient is that of a Hermitian argument, as in PyTorch"
+_NO_DERIVATIVE = "there is no derivative of it, in PyTorch neither; the status says so"
+_TRUNCATED = "singular values below the bound are cut off, which the gradient takes for zeros, as in PyTorch"
+_FREE_SIGNS = "vectors have free signs, complete bases free vectors"
+_ROUNDED = "the condition number or a cancellation multiplies the error of the dtype"
 
 _REPEATED = "of repeated positions one is taken, and as in PyTorch each gets its gradient"
 
@@ -39,6 +44,59 @@ EXCEPTIONS = {
     ("tensor_split.tensor_indices_or_sections", "meta"): _DATA,
     ("repeat_interleave.self_Tensor", "meta"): _DATA,
     ("instance_norm", "expanded"): _WRITTEN,
+    ("cholesky", "gradient"): _ONE_TRIANGLE,
+    ("cholesky", "second gradient"): _ONE_TRIANGLE,
+    ("linalg_cholesky", "gradient"): _ONE_TRIANGLE,
+    ("linalg_cholesky", "second gradient"): _ONE_TRIANGLE,
+    ("linalg_cholesky_ex", "gradient"): _ONE_TRIANGLE,
+    ("linalg_cholesky_ex", "second gradient"): _ONE_TRIANGLE,
+    ("linalg_eigh", "gradient"): _ONE_TRIANGLE,
+    ("linalg_eigh", "second gradient"): _ONE_TRIANGLE,
+    ("linalg_eigvalsh", "gradient"): _ONE_TRIANGLE,
+    ("linalg_eigvalsh", "second gradient"): _ONE_TRIANGLE,
+    ("geqrf", "gradient"): _NO_DERIVATIVE,
+    ("geqrf", "gradient expanded"): _NO_DERIVATIVE,
+    ("geqrf", "gradient sliced"): _NO_DERIVATIVE,
+    ("geqrf", "gradient transposed"): _NO_DERIVATIVE,
+    ("geqrf", "second gradient"): _NO_DERIVATIVE,
+    ("geqrf", "threads"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor", "gradient"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor", "gradient expanded"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor", "gradient sliced"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor", "gradient transposed"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor", "second gradient"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor", "threads"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor_ex", "gradient"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor_ex", "gradient expanded"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor_ex", "gradient sliced"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor_ex", "gradient transposed"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor_ex", "second gradient"): _NO_DERIVATIVE,
+    ("linalg_ldl_factor_ex", "threads"): _NO_DERIVATIVE,
+    ("linalg_ldl_solve", "gradient"): _NO_DERIVATIVE,
+    ("linalg_ldl_solve", "gradient expanded"): _NO_DERIVATIVE,
+    ("linalg_ldl_solve", "gradient sliced"): _NO_DERIVATIVE,
+    ("linalg_ldl_solve", "gradient transposed"): _NO_DERIVATIVE,
+    ("linalg_ldl_solve", "second gradient"): _NO_DERIVATIVE,
+    ("linalg_ldl_solve", "threads"): _NO_DERIVATIVE,
+    ("ldl_system", "gradient"): _NO_DERIVATIVE,
+    ("ldl_system", "gradient expanded"): _NO_DERIVATIVE,
+    ("ldl_system", "gradient sliced"): _NO_DERIVATIVE,
+    ("ldl_system", "gradient transposed"): _NO_DERIVATIVE,
+    ("ldl_system", "second gradient"): _NO_DERIVATIVE,
+    ("ldl_system", "threads"): _NO_DERIVATIVE,
+    ("linalg_pinv", "gradient"): _TRUNCATED,
+    ("linalg_pinv", "second gradient"): _TRUNCATED,
+    ("pseudoinverse_of", "gradient"): _TRUNCATED,
+    ("pseudoinverse_of", "second gradient"): _TRUNCATED,
+    ("pinverse", "gradient"): _TRUNCATED,
+    ("pinverse", "second gradient"): _TRUNCATED,
+    ("linalg_svd", "gradient"): _FREE_SIGNS,
+    ("linalg_svd", "second gradient"): _FREE_SIGNS,
+    ("svd", "gradient"): _FREE_SIGNS,
+    ("linalg_eig", "dtype float32"): _FREE_SIGNS,
+    ("linalg_cond", "dtype float32"): _ROUNDED,
+    ("cov", "dtype bfloat16"): _ROUNDED,
+    ("cov", "dtype float16"): _ROUNDED,
 }
 for _name in ("special_zeta", "igamma", "igammac", "nextafter", "nextafter_equal"):
     for _check in ("gradient", "second gradient", "gradient transposed", "gradient sliced", "gradient expanded", "in place gradient", "threads"):

@@ -91,3 +91,36 @@ def set_log_callback(function):
 def set_log_level(level: int):
     """Lines below this level (of the module logging) are not made."""
     _C.trt_set_log_level(max(0, min(4, level // 10 - 1)))
+
+
+def einsum(equation, *operands):
+    """Sums of products in Einstein's notation. The operands follow the equation, or stand in a list; or each is followed by the list of its subscripts."""
+    if not isinstance(equation, str):
+        # Tensors and lists of numbers from 0 to 51 in turn; at last perhaps the list of the result.
+        given = (equation, *operands)
+        letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+        sides = ["".join("..." if s is Ellipsis else letters[s] for s in subscripts) for subscripts in given[1::2]]
+        if len(given) % 2:
+            sides.append("".join("..." if s is Ellipsis else letters[s] for s in given[-1]))
+            equation = ",".join(sides[:-1]) + "->" + sides[-1]
+        else:
+            equation = ",".join(sides)
+        operands = given[:len(given) - len(given) % 2:2]
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    return _ops["einsum"](equation, list(operands))
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """The distances in the `p`-norm between the rows of `x1` and of `x2`. `compute_mode` changes nothing here."""
+    modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    if compute_mode not in modes:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return _ops["cdist"](x1, x2, p, modes.index(compute_mode))
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    """The LU factorization in compact form and the pivots; with `get_infos` also the state of each matrix."""
+    result = tuple(_ops["linalg_lu_factor_ex"](A, pivot=pivot))
+    result = result if get_infos else result[:2]
+    return result if out is None else tuple(o.copy_(r) for o, r in zip(out, result))

@@ -119,8 +119,10 @@ class Tensor(_C.TensorBase):
 
     @property
     def H(self):
-        """The transpose of a matrix."""
-        return self.T
+        """The conjugate transpose of a matrix; a 0-d tensor conjugated."""
+        if self.dim() not in (0, 2):
+            raise RuntimeError(f"H: needs a matrix or a 0-d tensor, got {self.dim()} dimensions")
+        return self.T.conj()
 
     @property
     def mH(self):

@@ -4,6 +4,7 @@
 #include "core/modes.h"
 #include "gen/compose_ops.h"
 #include "gen/factory_ops.h"
+#include "gen/linalg_decompose_ops.h"
 #include "gen/linalg_ops.h"
 #include "gen/pointwise_ops.h"
 #include "gen/reduction_native.h"
@@ -24,7 +25,7 @@ Tensor nuclear_norm(const Tensor& self, Dims dim, bool keepdim, std::optional<DT
   const int64_t rows = wrap_dim(dim ? (*dim)[0] : 0, self.dim(), "norm"), cols = wrap_dim(dim ? (*dim)[1] : 1, self.dim(), "norm");
   TRT_CHECK(rows != cols, "norm: p \"nuc\" needs two different dimensions, got ", *dim);
   const Tensor matrices = op::movedim(dtype ? op::to(self, *dtype) : self, {rows, cols}, {-2, -1});
-  Tensor norms = op::sum(std::get<1>(op::thin_svd(matrices)), IntArrayRef{int64_t{-1}}, false, std::nullopt);
+  Tensor norms = op::sum(std::get<1>(op::linalg_svd(matrices, false)), IntArrayRef{int64_t{-1}}, false, std::nullopt);
   if (!keepdim) return norms;
   for (int64_t d : {std::min(rows, cols), std::max(rows, cols)}) norms = op::unsqueeze(norms, d);
   return norms;

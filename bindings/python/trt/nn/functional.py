@@ -8,7 +8,7 @@ from trt._nn_ops import *  # noqa: F403
 _ops = _C._operators
 
 gelu, softplus, softsign, tanhshrink, softshrink, hardshrink = (_ops[n] for n in ("gelu", "softplus", "softsign", "tanhshrink", "softshrink", "hardshrink"))
-logsigmoid, sigmoid, tanh, linear, bilinear = (_ops[n] for n in ("log_sigmoid", "sigmoid", "tanh", "linear", "bilinear"))
+logsigmoid, sigmoid, tanh, linear, bilinear, pdist = (_ops[n] for n in ("log_sigmoid", "sigmoid", "tanh", "linear", "bilinear", "pdist"))
 
 
 def _activation(name, doc, *parameters):
