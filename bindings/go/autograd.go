@@ -302,7 +302,7 @@ type HookHandle struct {
 	id     uint64
 }
 
-// AddHook adds a hook.
+// AddHook adds a hook. It must not refer to t itself, or neither is ever freed.
 func (t *Tensor) AddHook(hook Hook) (*HookHandle, error) {
 	if hook == nil {
 		return nil, invalid("AddHook", "the hook is nil")

@@ -16,7 +16,8 @@
 // # Errors
 //
 // Nothing panics. An error of the library is an *Error; errors.Is(err, tensorrt.OutOfMemory) asks for its code. An error that a Go function
-// returned to the library (a hook, a dataset, ...) arrives at the outer caller as the same value; a panic in it arrives as a *PanicError.
+// returned to the library (a hook, a dataset, ...) arrives at the outer caller as the same value; a panic in it arrives as a *PanicError. Such a
+// function must not call runtime.Goexit, as t.Fatal does: the library's frames below it would never end.
 //
 // # Memory
 //

@@ -301,4 +301,10 @@ func TestModuleHooks(t *testing.T) {
 	}
 	_, err := outer.AddForwardHook(nil)
 	fails(t, err, InvalidArgument)
+	// A hook that calls its module without end is an error.
+	endless := must(NewLinear(1, 1))
+	must(endless.AddForwardHook(func(m *Module, input, output *Tensor) (*Tensor, error) { return m.Forward(input) }))
+	if _, err := endless.Forward(must(Ones([]int{1}))); err == nil {
+		t.Fatal("no error")
+	}
 }

@@ -67,7 +67,7 @@ template <class C> C log1p(C x) {
   using T = Part<C>;
   const T a = x.real(), b = x.imag();
   if (std::abs(a) < T(0.5) && std::abs(b) < T(0.5)) return C(T(0.5) * std::log1p(a * (2 + a) + b * b), std::atan2(b, 1 + a));
-  return std::log(C(1) + x);
+  return std::log(C(1 + a, b));
 }
 template <class C> C sin(C x) { return std::sin(x); }
 template <class C> C cos(C x) { return std::cos(x); }

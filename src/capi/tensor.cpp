@@ -139,6 +139,7 @@ TRT_EXPORT trt_status* trt_tensor_copy_to_host(const trt_tensor* tensor, void* d
     TRT_CHECK(data != nullptr || count == 0, "argument 'data' is NULL");
     if (count == 0) return;
     const DType type = to_dtype(dtype);
+    TRT_CHECK(!is_complex(t.dtype()) || is_complex(type), "a complex tensor (", t, ") cannot be read as ", type, ", which has no imaginary part; read its real and imag");
     Tensor host = Tensor::adopt(TensorImpl::create_contiguous(StorageImpl::wrap(data, static_cast<size_t>(count) * element_size(type), kCPU, nullptr, nullptr), type, t.sizes()));
     copy_tensor(host, t);
     // The host may read its memory as bool, so that only 0 and 1 may be there.

@@ -14,7 +14,7 @@ constexpr int64_t kEdge = 3;          // elements shown at each end of a summari
 constexpr size_t kLineWidth = 80;
 constexpr std::string_view kPrefix = "tensor(";
 
-// One element, widened: floating-point ones to double, the others to int64.
+// One element, or one part of a complex one, widened: floating-point ones to double, the others to int64.
 struct Element {
   bool floating;
   double d;
@@ -22,6 +22,7 @@ struct Element {
 };
 
 Element read_element(DType dtype, const char* p) {
+  TRT_INTERNAL(!is_complex(dtype), "parts of complex elements are read one by one");
   return dispatch_dtype(dtype, "print", [&]<typename T>() -> Element {
     const T v = *reinterpret_cast<const T*>(p);
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return {true, static_cast<float>(v), 0};
@@ -40,23 +41,35 @@ struct View {
 class Printer {
  public:
   Printer(const Tensor& t)
-      : dtype_(t.dtype()), itemsize_(static_cast<int64_t>(t.itemsize())), summarize_(t.numel() > kThreshold) {
+      : dtype_(real_dtype(t.dtype())), itemsize_(static_cast<int64_t>(t.itemsize())), parts_(is_complex(t.dtype()) ? 2 : 1), summarize_(t.numel() > kThreshold) {
     const View all{static_cast<const char*>(t.data()), t.sizes(), t.strides()};
     measure(all);
-    choose_format();
+    for (int part = 0; part < parts_; ++part) format_[part].choose();
     // The second walk learns the widths, now that the notation is known.
-    for_each_shown(all, [&](const Element& e) {
-      if (!e.floating || (std::isfinite(e.d) && e.d != 0)) width_ = std::max(width_, text(e).size());
+    for_each_shown(all, [&](const Element& e, Format& f) {
+      if (!e.floating || (std::isfinite(e.d) && e.d != 0)) f.width = std::max(f.width, text(e, f).size());
     });
     print(all, kPrefix.size());
   }
   std::string take() { return std::move(out_); }
 
  private:
+  // How numbers are written: the real and the imaginary parts of complex ones have a format each.
+  struct Format {
+    bool any = false;       // a finite element other than zero was seen
+    bool integers = true;   // all of those are integers
+    bool scientific = false;
+    double min = 0, max = 0;
+    size_t width = 1;
+    void choose() { scientific = any && (max / min > 1000.0 || max > 1.0e8 || min < 1.0e-4); }
+  };
+
+  Element part_of(const char* element, int part) const { return read_element(dtype_, element + part * static_cast<int64_t>(element_size(dtype_))); }
+
   template <typename F>
   void for_each_shown(const View& v, F&& f) {
     if (v.sizes.empty()) {
-      f(read_element(dtype_, v.data));
+      for (int part = 0; part < parts_; ++part) f(part_of(v.data, part), format_[part]);
       return;
     }
     const int64_t n = v.sizes[0];
@@ -73,38 +86,42 @@ class Printer {
   }
 
   void measure(const View& all) {
-    for_each_shown(all, [&](const Element& e) {
+    for_each_shown(all, [&](const Element& e, Format& f) {
       if (!e.floating || !std::isfinite(e.d) || e.d == 0) return;
       const double a = std::fabs(e.d);
-      min_ = any_ ? std::min(min_, a) : a;
-      max_ = any_ ? std::max(max_, a) : a;
-      any_ = true;
-      if (e.d != std::ceil(e.d)) integers_ = false;
+      f.min = f.any ? std::min(f.min, a) : a;
+      f.max = f.any ? std::max(f.max, a) : a;
+      f.any = true;
+      if (e.d != std::ceil(e.d)) f.integers = false;
     });
   }
 
-  void choose_format() { scientific_ = any_ && (max_ / min_ > 1000.0 || max_ > 1.0e8 || min_ < 1.0e-4); }
-
   // A floating-point number whose elements are all integers is written "3."; infinities and NaN have no point.
-  std::string text(const Element& e) const {
+  std::string text(const Element& e, const Format& f) const {
     if (!e.floating) return dtype_ == DType::Bool ? (e.i ? "True" : "False") : str_cat(e.i);
     if (std::isnan(e.d)) return "nan";
     if (std::isinf(e.d)) return e.d < 0 ? "-inf" : "inf";
     char buffer[64];
     char* const end = buffer + sizeof buffer;
-    const auto r = scientific_ ? std::to_chars(buffer, end, e.d, std::chars_format::scientific, kPrecision)
-                               : std::to_chars(buffer, end, e.d, std::chars_format::fixed, integers_ ? 0 : kPrecision);
+    const auto r = f.scientific ? std::to_chars(buffer, end, e.d, std::chars_format::scientific, kPrecision)
+                               : std::to_chars(buffer, end, e.d, std::chars_format::fixed, f.integers ? 0 : kPrecision);
     TRT_INTERNAL(r.ec == std::errc(), "a printed number is too long");
     std::string s(buffer, r.ptr);
-    if (!scientific_ && integers_) s.push_back('.');
+    if (!f.scientific && f.integers) s.push_back('.');
     return s;
   }
 
   void append_element(const View& v) {
-    const std::string s = text(read_element(dtype_, v.data));
-    if (s.size() < width_) out_.append(width_ - s.size(), ' ');
+    const std::string s = text(part_of(v.data, 0), format_[0]);
+    if (s.size() < format_[0].width) out_.append(format_[0].width - s.size(), ' ');
     out_ += s;
+    if (parts_ == 1) return;
+    const std::string imag = text(part_of(v.data, 1), format_[1]);
+    if (imag[0] != '-') out_ += '+';
+    out_ += imag;
+    out_ += 'j';
   }
+  size_t element_width() const { return parts_ == 1 ? format_[0].width + 2 : format_[0].width + format_[1].width + 3; }
 
   void print(const View& v, size_t indent) {
     if (v.sizes.empty()) return append_element(v);
@@ -128,7 +145,7 @@ class Printer {
 
   void print_row(const View& v, size_t indent) {
     const size_t room = indent < kLineWidth ? kLineWidth - indent : 0;
-    const size_t per_line = std::max<size_t>(1, room / (width_ + 2));
+    const size_t per_line = std::max<size_t>(1, room / element_width());
     const int64_t n = v.sizes[0];
     size_t written = 0;
     auto separate = [&] {
@@ -153,12 +170,9 @@ class Printer {
 
   DType dtype_;
   int64_t itemsize_;
+  int parts_;
   bool summarize_;
-  bool any_ = false;       // a finite element other than zero was seen
-  bool integers_ = true;   // all of those are integers
-  bool scientific_ = false;
-  double min_ = 0, max_ = 0;
-  size_t width_ = 1;
+  Format format_[2];
   std::string out_;
 };
 
@@ -192,7 +206,8 @@ std::string tensor_to_string(const Tensor& t, std::string_view suffix) {
     if (!default_dtype) suffixes.push_back(str_cat("dtype=torch.", t.dtype()));
   } else {
     text += Printer(t).take();
-    if (!default_dtype && t.dtype() != DType::Int64 && t.dtype() != DType::Bool) suffixes.push_back(str_cat("dtype=torch.", t.dtype()));
+    const bool guessed = default_dtype || t.dtype() == DType::Int64 || t.dtype() == DType::Bool || t.dtype() == complex_dtype(thread_state.default_dtype);
+    if (!guessed) suffixes.push_back(str_cat("dtype=torch.", t.dtype()));
   }
   if (!suffix.empty()) suffixes.emplace_back(suffix);
 

@@ -84,6 +84,13 @@ Types infer_types(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<S
   return {common, compare ? DType::Bool : op.kinds & kRealResult ? real_dtype(common) : common};
 }
 
+bool only_numbers(ArrayRef<PointwiseInput> in) {
+  for (const auto& i : in)
+    if (i.tensor && !i.tensor->impl()->is_wrapped_number()) return false;
+  return true;
+}
+DType widest(DType t) { return is_complex(t) ? DType::Complex128 : is_floating(t) ? DType::Float64 : t; }
+
 // One device for all; a 0-d CPU tensor may meet tensors of another device.
 Device common_device(const PointwiseOp& op, ArrayRef<PointwiseInput> in) {
   Device device = kCPU;
@@ -472,12 +479,16 @@ Tensor pointwise(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<Sc
       return out;
     }
   }
-  const Types types = infer_types(op, in, scalars);
+  Types types = infer_types(op, in, scalars);
+  // Numbers among themselves, as in formulas of gradients, stay numbers: in full precision, and weak in what they meet next.
+  const bool numbers = only_numbers(in);
+  if (numbers) types = {widest(types.common), types.result == DType::Bool ? DType::Bool : widest(types.result)};
   check_exponent(op, in, types.common);
   const Device device = common_device(op, in);
   const DimVector shape = common_shape(op, in);
   Tensor out = allocate_result(in, shape, types.result, device);
   if (!device.is_meta()) compute(op, in, scalars, types.common, out);
+  if (numbers) out.impl()->set_wrapped_number(true);
   return out;
 }
 

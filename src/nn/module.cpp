@@ -6,6 +6,8 @@
 #include <unordered_set>
 
 #include "autograd/meta.h"
+#include "base/stack.h"
+#include "base/stack.h"
 #include "base/utf8.h"
 #include "gen/all_ops.h"
 
@@ -120,6 +122,8 @@ TRT_NOINLINE void add_place(E& error, const Call& call) noexcept {
 
 Tensor Module::operator()(const Tensor& input) {
   check_cancelled();
+  // A module of the host, or a hook, that calls itself must not end the process.
+  TRT_CHECK_CODE(stack_left() > 0, Code::kFailedPrecondition, "forward: ", type_name_, " is called in too many others, the thread's stack is used up");
   const Call call(*this);
   try {
     return TRT_LIKELY(hooks_.empty()) ? forward(input) : forward_with_hooks(input);
@@ -134,6 +138,8 @@ Tensor Module::operator()(const Tensor& input) {
 
 ForwardDepth::ForwardDepth(const Module& m) {
   TRT_CHECK(forward_depth < kMaxModuleDepth, "forward: ", m.type_name(), " is nested deeper than ", kMaxModuleDepth);
+  // A module of the host, or a hook, that calls itself must not end the process: their frames are larger than the library's.
+  TRT_CHECK_CODE(stack_left() > 0, Code::kFailedPrecondition, "forward: ", m.type_name(), " is nested ", forward_depth, " deep, and the thread's stack is used up");
   ++forward_depth;
 }
 ForwardDepth::~ForwardDepth() { --forward_depth; }

@@ -46,7 +46,7 @@ double norm_sum(const std::vector<Tensor>& grads, double p) {
   }
   for (const Tensor& g : grads) {
     if (g.numel() == 0 || (p == 2 && fused(g))) continue;
-    const Tensor norm = op::linalg_vector_norm(op::to(g, DType::Float64), p);
+    const Tensor norm = op::linalg_vector_norm(op::to(is_complex(g.dtype()) ? op::abs(g) : g, DType::Float64), p);
     const double v = *norm.data_ptr<double>();
     if (!std::isinf(p)) total += std::pow(v, p);
     else if (v > total || std::isnan(v)) total = v;
@@ -81,6 +81,7 @@ void clip_grad_value_(TensorList params, double value) {
   TRT_CHECK(value >= 0, "clip_grad_value_: the limit must not be negative, got ", value);
   const GradModeGuard no_grad(false);
   for (Tensor g : gradients(params, "clip_grad_value_")) {
+    if (is_complex(g.dtype())) g = op::view_as_real(g);  // part by part
     op::clamp_min_(g, -value);
     op::clamp_max_(g, value);
   }

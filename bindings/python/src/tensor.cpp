@@ -653,6 +653,7 @@ trt_tensor* number_tensor(trt_scalar number, const trt_tensor* other) {
   const auto rank = [](trt_dtype d) { return d == TRT_BOOL ? 0 : is_complex(d) ? 3 : is_floating(d) ? 2 : 1; };
   trt_dtype dtype = TRT_DTYPE_NONE;
   if (other && number.kind <= rank(trt_tensor_dtype(other))) dtype = trt_tensor_dtype(other);
+  else if (other && number.kind == TRT_SCALAR_COMPLEX) dtype = trt_tensor_dtype(other) == TRT_FLOAT64 ? TRT_COMPLEX128 : TRT_COMPLEX64;
   trt_tensor* out = nullptr;
   if (trt_status* s = trt_tensor_from_scalar(number, dtype, &out)) raise(s);
   return out;

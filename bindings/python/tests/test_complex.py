@@ -160,6 +160,49 @@ class Complex(unittest.TestCase):
         (z * 2).sum().backward(trt.tensor(1 + 0j))
         self.assertEqual(z.grad.tolist(), [2 + 0j])
 
+    def test_printing(self):
+        for values, dtype, text in [
+                ([1 + 2j, -3.5 - 1e-5j], None, "tensor([ 1.0000+2.0000e+00j, -3.5000-1.0000e-05j])"), ([[1 + 2j]], trt.complex128, "tensor([[1.+2.j]], dtype=torch.complex128)"),
+                ([0.1 + 100000j, 3], None, "tensor([0.1000+100000.j, 3.0000+0.j])"), (1 + 2j, None, "tensor(1.+2.j)"),
+                ([], trt.complex64, "tensor([], dtype=torch.complex64)")]:
+            self.assertEqual(repr(trt.tensor(values, dtype=dtype)), text)
+        self.assertIn("...", repr(trt.zeros(2000, dtype=trt.complex64)))
+
+    def test_numbers_keep_their_precision(self):
+        x = trt.tensor([0.31], dtype=trt.float64, requires_grad=True)
+        (g,) = trt.autograd.grad((x**0.3).sum(), x, create_graph=True)
+        (h,) = trt.autograd.grad(g.sum(), x)
+        self.assertAlmostEqual(h.item(), 0.3 * -0.7 * 0.31**-1.7, places=13)
+        r = trt.tensor([0.3], dtype=trt.float64)
+        self.assertEqual((0.1j - r).item(), 0.1j - 0.3)
+        self.assertTrue(cmath.isclose((0.1j / r).item(), 0.1j / 0.3, rel_tol=1e-15))
+        self.assertTrue(cmath.isclose((1j**r).item(), 1j**0.3, rel_tol=1e-15))
+
+    def test_what_has_no_order(self):
+        z = trt.tensor([1 + 5j, 2 - 3j])
+        for name in ("max", "min", "amax", "amin", "argmax", "argmin", "aminmax", "sort", "median"):
+            with self.assertRaisesRegex(RuntimeError, "complex64", msg=name):
+                getattr(z, name)()
+        for call in (lambda: z.topk(1), lambda: z.cummax(0), lambda: z.max(0)):
+            with self.assertRaisesRegex(RuntimeError, "complex64"):
+                call()
+
+    def test_others(self):
+        z = trt.tensor([1 + 5j, 2 - 3j], dtype=trt.complex128)
+        self.assertTrue(cmath.isclose(z.logsumexp(0).item(), cmath.log(cmath.exp(1 + 5j) + cmath.exp(2 - 3j)), rel_tol=1e-12))
+        self.assertEqual(trt.tensor([[1 + 2j]]).H.tolist(), [[1 - 2j]])
+        self.assertEqual(trt.tensor([[1 + 2j]]).adjoint().tolist(), [[1 - 2j]])
+        p = trt.tensor([1 + 2j], requires_grad=True)
+        p.grad = trt.tensor([3 + 4j])
+        self.assertAlmostEqual(float(trt.nn.utils.clip_grad_norm_([p], 1.0)), 5, places=5)
+        self.assertTrue(abs(p.grad.item() - (0.6 + 0.8j)) < 1e-5)
+        big = trt.tensor([complex(math.inf, 1)], dtype=trt.complex128).nan_to_num().item()
+        self.assertEqual((big.real, big.imag), (1.7976931348623157e308, 1))
+        self.assertAlmostEqual(trt.log1p(trt.tensor([complex(-3, -0.0)])).item().imag, -math.pi, places=5)
+        x = trt.tensor([0.5 + 0.2j], dtype=trt.complex128, requires_grad=True)
+        (g,) = trt.autograd.grad((x ** trt.tensor([1 + 2j], dtype=trt.complex128)).real.sum(), x, create_graph=True)
+        trt.autograd.grad(g.real.sum(), x)
+
     def test_numpy(self):
         try:
             import numpy as np

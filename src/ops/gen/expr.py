@@ -334,6 +334,8 @@ def operator_calls(e):
     if e.fn == "fma":
         return operator_calls(call("add", call("mul", e.args[0], e.args[1]), e.args[2]))
     args = [operator_calls(a) for a in e.args]
+    if e.fn in ("lt", "le", "gt", "ge"):  # of complex numbers the real parts, as in kernels/scalar/complex.h
+        args = [f"op::real({a})" if n.fn != "const" else a for n, a in zip(e.args, args)]
     return f"op::{_P[e.fn]['op']}({', '.join(args)})"
 
 

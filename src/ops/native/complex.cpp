@@ -1,4 +1,7 @@
 // Complex tensors of operators whose kernels are real: made of real ones on the parts, above autograd, so that gradients come from the parts.
+#include <algorithm>
+
+#include "core/modes.h"
 #include "gen/all_ops.h"
 #include "gen/compose_native.h"
 #include "gen/linalg_native.h"
@@ -140,6 +143,24 @@ Tensor linalg_vector_norm_complex(const Tensor& self, const Scalar& ord, Dims di
   TRT_CHECK(!dtype || is_complex(*dtype), "linalg_vector_norm: the dtype for a complex tensor must be complex, got ", self, " and dtype ", *dtype);
   const Tensor x = op::to(self, result_dtype(self, dtype));
   return op::linalg_vector_norm(op::abs(x), ord, dim, keepdim, std::nullopt);
+}
+
+Tensor logsumexp_complex(const Tensor& self, IntArrayRef dim, bool keepdim) {
+  if (self.dim() == 0) return op::clone(self);
+  const DimVector dims = part_dims(self, dim, "logsumexp");
+  // The largest real part goes out of the sum; it is a constant to autograd, since the result does not depend on it.
+  const Tensor most = [&] {
+    const GradModeGuard no_grad(false);
+    const Tensor m = op::amax(op::real(self), dims, true);
+    return op::where(op::isfinite(m), m, Scalar(0));
+  }();
+  const Tensor sum = op::sum(op::exp(op::sub(self, most)), IntArrayRef(dims), true, std::nullopt);
+  const Tensor out = op::add(op::log(sum), most);
+  if (keepdim) return out;
+  DimVector sizes;
+  for (int64_t d = 0; d < self.dim(); ++d)
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) sizes.push_back(self.size(d));
+  return op::reshape(out, sizes);
 }
 
 Tensor any_complex(const Tensor& self) { return op::any(op::ne(self, Scalar(0))); }

@@ -297,6 +297,7 @@ Tensor& clamp__Tensor(Tensor& self, const Tensor& min, const Tensor& max) {
 
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf) {
+  if (is_complex(self.dtype())) return op::view_as_complex(op::contiguous(op::nan_to_num(op::view_as_real(self), nan, posinf, neginf)));
   if (!is_floating(self.dtype())) return op::clone(self);
   const double most = largest(self.dtype());
   return op::nan_to_num(self, Scalar(nan.value_or(0)), Scalar(posinf.value_or(most)), Scalar(neginf.value_or(-most)));

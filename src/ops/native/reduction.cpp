@@ -55,6 +55,7 @@ void check_not_empty(const Tensor& self, uint64_t mask, const char* op) {
 }
 
 TensorSpec extremum_spec(const Tensor& self, uint64_t mask, bool keepdim, const char* op) {
+  TRT_CHECK_CODE(!is_complex(self.dtype()), Code::kNotSupported, op, ": complex numbers have no order, got ", self);
   check_not_empty(self, mask, op);
   return {reduced_sizes(self.sizes(), mask, keepdim), self.dtype(), self.device()};
 }

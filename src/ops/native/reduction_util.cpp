@@ -67,6 +67,7 @@ int64_t reduced_count(IntArrayRef sizes, uint64_t mask) {
 }
 
 DType reduction_compute_dtype(DType t) {
+  TRT_CHECK_CODE(!is_complex(t), Code::kNotSupported, "not supported for dtype ", t);
   return is_reduced_floating(t) ? DType::Float32 : is_floating(t) ? t : DType::Int64;
 }
 

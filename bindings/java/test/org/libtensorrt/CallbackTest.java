@@ -414,6 +414,40 @@ final class CallbackTest {
     }
   }
 
+  /** A hook or module that calls itself ends in an error, not in the end of the process. */
+  @Test
+  void modulesWithoutEnd() throws Exception {
+    class Own extends Module {
+      Own() {
+        super("Own");
+      }
+
+      @Override
+      protected Tensor compute(Tensor in) {
+        return forward(in);
+      }
+    }
+    Throwable[] errors = new Throwable[2];
+    Thread thread = new Thread(null, () -> {
+      try (TensorScope scope = new TensorScope(); Module linear = Layers.linear(1, 1); Own own = new Own()) {
+        linear.registerForwardHook((m, in, out) -> m.forward(in));
+        Tensor x = floats(1);
+        for (int i = 0; i < 2; i++) {
+          try {
+            (i == 0 ? linear : own).forward(x);
+          } catch (Throwable e) {
+            errors[i] = e;
+          }
+        }
+      }
+    }, "small", 1 << 20);
+    thread.start();
+    thread.join();
+    for (Throwable e : errors) {
+      assertTrue(e instanceof TensorException || e instanceof StackOverflowError, () -> String.valueOf(e));
+    }
+  }
+
   @Test
   void graphs() {
     try (TensorScope scope = new TensorScope()) {
