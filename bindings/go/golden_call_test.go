@@ -255,6 +255,14 @@ func (a *goldenCall) ints(name string) []int {
 }
 
 func (a *goldenCall) floats(name string) []float64 {
+	switch v := a.values[name].(type) {
+	case nil:
+		return nil
+	case float64:
+		return []float64{v}
+	case int:
+		return []float64{float64(v)}
+	}
 	list, ok := a.values[name].([]any)
 	if !ok {
 		a.fail(name, a.values[name])
