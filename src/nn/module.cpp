@@ -104,9 +104,15 @@ std::string name_in(const Module& outer, const Module& m) {
 }
 
 std::string path_of(const Call& call) {
-  if (!call.outer) return {};
-  const std::string outer = path_of(*call.outer), name = name_in(call.outer->module, call.module);
-  return str_cat(outer, outer.empty() || name.empty() ? "" : ".", name);
+  constexpr int kMost = 32;  // of calls inside of each other, the innermost
+  std::string path;
+  int names = 0;
+  for (const Call* c = &call; c->outer; c = c->outer) {
+    if (names++ == kMost) return str_cat("...", path);
+    const std::string name = name_in(c->outer->module, c->module);
+    if (!name.empty()) path = path.empty() ? name : str_cat(name, '.', path);
+  }
+  return path;
 }
 
 template <typename E>
