@@ -368,7 +368,7 @@ trt_scalar arg_scalar(struct trial* t) {
     case 6: s = trt_scalar_int(INT64_MIN); break;
     case 7: s = trt_scalar_int(INT64_MAX); break;
     case 8: s = trt_scalar_double(-1e300); break;
-    case 9: s = trt_scalar_int(-3); break;
+    case 9: s = below(t, 2) ? trt_scalar_int(-3) : trt_scalar_complex(0.5, -2); break;
     default:
       s = trt_scalar_int(1);
       s.kind = which == 10 ? 77 : -1;
@@ -620,7 +620,7 @@ void op_call_trials(struct trial* t) {
       const size_t n = below(t, 7);
       for (size_t i = 0; i < n; ++i) {
         memset(&args[i], 0, sizeof args[i]);
-        args[i].kind = (int32_t)below(t, 13);
+        args[i].kind = (int32_t)below(t, 14);
         if (i < 2 && below(t, 3)) args[i].kind = TRT_VALUE_TENSOR;
         switch (args[i].kind) {
           case TRT_VALUE_TENSOR: args[i].v.tensor = arg_tensor(t, true); break;
@@ -646,7 +646,8 @@ void op_call_trials(struct trial* t) {
             args[i].v.doubles = doubles[i].data;
             args[i].count = doubles[i].count;
             break;
-          case 12: invalid(t, "a value has an unknown kind"); break;
+          case TRT_VALUE_COMPLEX: args[i].v.c[0] = arg_double(t), args[i].v.c[1] = arg_double(t); break;
+          case 13: invalid(t, "a value has an unknown kind"); break;
           default: break;
         }
         if (below(t, 8) == 0) names[i] = below(t, 2) ? "self" : "no_such_argument";
