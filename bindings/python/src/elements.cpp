@@ -105,7 +105,7 @@ class Sequence {
   trt_tensor* tensor(trt_dtype dtype) const {
     const trt_dtype natural = any_complex_ ? complex_default() : any_float_ ? trt_get_default_dtype() : any_int_ ? TRT_INT64 : leaves_ ? TRT_BOOL : trt_get_default_dtype();
     if (dtype == TRT_DTYPE_NONE) dtype = leaf_dtype_ != TRT_DTYPE_NONE && !mixed_ ? leaf_dtype_ : natural;
-    if (!any_float_ && !is_floating(dtype) && dtype != TRT_BOOL && dtype != TRT_INT64 && !fits(dtype)) return nullptr;
+    if (!any_float_ && !is_floating(dtype) && !is_complex(dtype) && dtype != TRT_BOOL && dtype != TRT_INT64 && !fits(dtype)) return nullptr;
     if (any_complex_ && !is_complex(dtype)) {
       PyErr_Format(PyExc_TypeError, "complex numbers cannot become elements of a %s tensor", trt_dtype_name(dtype));
       return nullptr;

@@ -35,6 +35,7 @@ class Complex(unittest.TestCase):
         self.assertEqual(trt.tensor(VALUES, dtype=trt.complex128).tolist(), VALUES)
         self.assertEqual(trt.tensor([1, 2.5, 3j]).tolist(), [1, 2.5, 3j])
         self.assertEqual(trt.tensor(1j).item(), 1j)
+        self.assertEqual(trt.tensor([1, 2**40], dtype=trt.complex128).tolist(), [1, 2**40])
         self.assertEqual(complex(trt.tensor(2 - 1j)), 2 - 1j)
         self.assertTrue(bool(trt.tensor(1j)))
         with self.assertRaises(RuntimeError):
