@@ -20,7 +20,7 @@ namespace trt::cpu {
 struct ConvertTable {
   ConvertFn load[kNumDTypes][3] = {};
   ConvertFn store[3][kNumDTypes] = {};
-  void (*stream_copy)(const void*, void*, size_t) = nullptr;
+  void (*stream_copy)(const void*, void*, size_t, const void* const*, int) = nullptr;
   // log2 of the element size is the index.
   void (*transpose[4])(const void*, void*, int64_t, int64_t, int64_t, int64_t, bool) = {};
 };
@@ -191,7 +191,7 @@ void convert_to_half(const void* src, void* dst, int64_t n) {
 
 // ---- Movement
 
-void stream_copy_impl(const void* src, void* dst, size_t bytes) {
+void stream_copy_impl(const void* src, void* dst, size_t bytes, const void* const* ahead, int n_ahead) {
   const auto* s = static_cast<const uint8_t*>(src);
   auto* d = static_cast<uint8_t*>(dst);
   const hn::ScalableTag<uint8_t> du;
@@ -203,8 +203,10 @@ void stream_copy_impl(const void* src, void* dst, size_t bytes) {
   const size_t head = (64 - reinterpret_cast<uintptr_t>(d) % 64) % 64;
   std::memcpy(d, s, head);
   size_t i = head;
-  for (; i + 64 <= bytes; i += 64)
+  for (; i + 64 <= bytes; i += 64) {
+    for (int a = 0; a < n_ahead; ++a) __builtin_prefetch(static_cast<const uint8_t*>(ahead[a]) + i, 0, 0);
     for (size_t k = 0; k < 64; k += lanes) hn::Stream(hn::LoadU(du, s + i + k), du, d + i + k);
+  }
   std::memcpy(d + i, s + i, bytes - i);
 }
 
@@ -510,7 +512,9 @@ void fill(void* dst, const void* value, size_t elem_size, int64_t n) {
   std::memcpy(d + i, pattern, bytes - i);
 }
 
-void stream_copy(const void* src, void* dst, size_t bytes) { table().stream_copy(src, dst, bytes); }
+void stream_copy(const void* src, void* dst, size_t bytes, const void* const* ahead, int n_ahead) {
+  table().stream_copy(src, dst, bytes, ahead, n_ahead);
+}
 
 void stream_fence() { hwy::FlushStream(); }
 

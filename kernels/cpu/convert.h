@@ -38,8 +38,10 @@ void scatter_strided(const void* src, void* dst, int64_t stride_bytes, int64_t n
 void fill(void* dst, const void* value, size_t elem_size, int64_t n);
 
 // memcpy that leaves the destination out of the caches: for results too large to be read back from them soon. Before
-// another thread reads the result, the writing thread must call stream_fence().
-void stream_copy(const void* src, void* dst, size_t bytes);
+// another thread reads the result, the writing thread must call stream_fence(). Meanwhile the first `bytes` bytes at each
+// of the n_ahead addresses are fetched: what the caller reads next then arrives while the stores drain, instead of taking
+// turns with them. The addresses may lie past the end of what exists.
+void stream_copy(const void* src, void* dst, size_t bytes, const void* const* ahead = nullptr, int n_ahead = 0);
 void stream_fence();
 
 // dst[c][r] = src[r][c] for r < rows, c < cols; elements of 1, 2, 4 or 8 bytes, contiguous within the rows of both

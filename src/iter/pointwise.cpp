@@ -286,11 +286,16 @@ class Driver {
       fn_(in, &out, n, scalars_);
       return;
     }
-    for (int64_t at = 0; at < n; at += block_) {
-      const int64_t m = std::min(block_, n - at);
+    // Streamed blocks begin at whole cache lines, so that each line is written by one kind of store.
+    const int64_t line = 64 / static_cast<int64_t>(item_);
+    const int64_t first = stream_ ? block_ - static_cast<int64_t>(reinterpret_cast<uintptr_t>(ptrs[0]) / item_) % line : block_;
+    for (int64_t at = 0, m = std::min(first, n); at < n; at += m, m = std::min(block_, n - at)) {
+      const void* ahead[kMaxInputs];
+      int n_ahead = 0;
       for (int i = 0; i < inputs_; ++i) {
         const Stage& s = stages_[i];
         if (s.mode == Stage::Mode::Constant) continue;
+        if (s.mode != Stage::Mode::Gather && at + m < n) ahead[n_ahead++] = ptrs[index_[i]] + (at + m) * s.stride;
         const char* src = ptrs[index_[i]] + at * s.stride;
         if (s.mode == Stage::Mode::Direct) in[i] = src;
         else load(s, src, scratch.in[i].bytes, scratch.raw.bytes, m);
@@ -298,7 +303,7 @@ class Driver {
       char* dst = ptrs[0] + at * out_stage_.stride;
       void* out = out_stage_.mode == Stage::Mode::Direct && !stream_ ? dst : scratch.out.bytes;
       fn_(in, &out, m, scalars_);
-      if (stream_) cpu::stream_copy(out, dst, static_cast<size_t>(m) * item_);
+      if (stream_) cpu::stream_copy(out, dst, static_cast<size_t>(m) * item_, ahead, n_ahead);
       else if (out != dst) store(dst, scratch, m);
     }
   }
