@@ -4483,6 +4483,23 @@ TRT_API trt_status* trt_grid_sample(const trt_tensor* input, const trt_tensor* g
 TRT_API trt_status* trt_affine_grid(const trt_tensor* theta, const int64_t* size, size_t size_count, const bool*
     align_corners, trt_tensor** out);
 
+/* --- nn_sequence --- */
+
+/**
+ * `softmax(scale * query @ key^T + attn_mask) @ value` of `query` [..., l, e], `key` [..., s, e] and `value` [...,
+ * s, ev], in blocks: memory grows with l + s, not with l * s. Batch dimensions broadcast; with `enable_gqa` groups
+ * of heads (dimension -3) of `query` share one of `key` and `value`. A mask of bool says what takes part, another
+ * is added; it broadcasts to [..., l, s]. `is_causal`: query i sees the keys up to i. A query without keys gives
+ * zeros. `scale` is 1 / sqrt(e) by default; `dropout_p` is the dropout of the softmax, whatever the mode.
+ * Schema: `scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float
+ * dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor`
+ * Gradient: through the operators that it is made of.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scaled_dot_product_attention(const trt_tensor* query, const trt_tensor* key, const
+    trt_tensor* value, const trt_tensor* attn_mask, double dropout_p, bool is_causal, const double* scale, bool
+    enable_gqa, trt_tensor** out);
+
 /* --- nn_volume --- */
 
 /**

@@ -2639,6 +2639,11 @@ inline Tensor affine_grid(const Tensor& theta, IntArrayRef size, std::optional<b
   check(trt_affine_grid(theta.get(), size.data(), size.size(), align_corners ? &*align_corners : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
+inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, OptionalTensorRef attn_mask = {}, double dropout_p = 0.0, bool is_causal = false, std::optional<double> scale = std::nullopt, bool enable_gqa = false) {
+  trt_tensor* out_c{};
+  check(trt_scaled_dot_product_attention(query.get(), key.get(), value.get(), attn_mask.get(), dropout_p, is_causal, scale ? &*scale : nullptr, enable_gqa, &out_c));
+  return Tensor::adopt(out_c);
+}
 inline Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, IntArrayRef padding = {0, 0, 0}, IntArrayRef dilation = {1, 1, 1}, bool ceil_mode = false) {
   trt_tensor* out_c{};
   check(trt_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, &out_c));

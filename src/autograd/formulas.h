@@ -11,6 +11,7 @@
 #include "autograd/formulas_linalg.h"
 #include "autograd/formulas_nn.h"
 #include "autograd/formulas_reduction.h"
+#include "autograd/formulas_sequence.h"
 #include "ops/formula_util.h"
 
 namespace trt::formulas {

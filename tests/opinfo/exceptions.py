@@ -16,6 +16,7 @@ _TRUNCATED = "singular values below the bound are cut off, which the gradient ta
 _FREE_SIGNS = "vectors have free signs, complete bases free vectors"
 _ROUNDED = "the condition number or a cancellation multiplies the error of the dtype"
 
+_WIDER = "logarithms of sums are kept in float32 beside 16-bit floats"
 _REPEATED = "of repeated positions one is taken, and as in PyTorch each gets its gradient"
 
 EXCEPTIONS = {
@@ -25,6 +26,8 @@ EXCEPTIONS = {
     ("max_unpool2d", "second gradient"): _REPEATED,
     ("max_unpool3d", "gradient"): _REPEATED,
     ("max_unpool3d", "second gradient"): _REPEATED,
+    ("attention_forward", "dtype float16"): _WIDER,
+    ("attention_forward", "dtype bfloat16"): _WIDER,
     ("view", "transposed"): _VIEW,
     ("view", "expanded"): _VIEW,
     ("view", "gradient transposed"): _VIEW,

@@ -34,7 +34,8 @@ def _numerical(function, inputs, at, eps):
                         flat[i] = before
                 changed = x.detach().contiguous().clone()
                 changed.view(-1)[i] += step
-                args = [changed.as_strided(x.size(), changed.stride()) if k == at else a for k, a in enumerate(inputs)]
+                changed.requires_grad_()  # the function may take gradients itself
+                args = [changed if k == at else a for k, a in enumerate(inputs)]
                 return [o.detach().clone() for o in _tuple(function(*args)) if isinstance(o, _C.TensorBase) and o.is_floating_point()]
 
             differences = [((high - low) / (2 * eps)).reshape(-1) for high, low in zip(moved(eps), moved(-eps))]

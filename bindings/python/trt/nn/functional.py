@@ -260,20 +260,4 @@ def upsample_bilinear(input, size=None, scale_factor=None):
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
-    """softmax(query @ key^T * scale + mask) @ value, scale being 1 / sqrt(E) at first. A mask of bool says what takes part, another is added."""
-    scale = 1 / math.sqrt(query.size(-1)) if scale is None else scale
-    scores = query @ key.transpose(-2, -1) * scale
-    if is_causal:
-        if attn_mask is not None:
-            raise ValueError("scaled_dot_product_attention: a mask and is_causal exclude each other")
-        attn_mask = _ops["ones"]((query.size(-2), key.size(-2)), dtype=_C._dtypes["bool"]).tril()
-    if attn_mask is not None:
-        scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == _C._dtypes["bool"] else scores + attn_mask
-    weights = _ops["softmax"](scores, -1)
-    if dropout_p > 0:
-        weights = dropout(weights, dropout_p)
-    return weights @ value
-
-
 __all__ = [n for n in globals() if not n.startswith("_") and n != "math"]
