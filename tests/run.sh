@@ -70,6 +70,8 @@ case $mode in
     build=build-asan
     # -O1: less makes the vector code too slow to run, more (the kernels ask for it) too slow to compile. -g1: reports have lines.
     options+=(-Db_sanitize=address,undefined -Doptimization=1 -Ddebug=true -Dexamples=false -Db_lundef=false)
+    # Without the precompiled header, so that a source that lacks an #include is found.
+    options+=(-Db_pch=false)
     # The C++ side reads enumerations that a C host may fill with any number, on purpose.
     options+=("-Dcpp_args=-O1 -g1 -fno-sanitize=enum -fno-sanitize-recover=undefined -Wno-maybe-uninitialized")
     export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:allocator_may_return_null=1}
@@ -77,6 +79,7 @@ case $mode in
   tsan)
     build=build-tsan
     options+=(-Db_sanitize=thread -Doptimization=1 -Ddebug=true -Dexamples=false -Db_lundef=false "-Dcpp_args=-O1 -g1 -Wno-maybe-uninitialized")
+    options+=(-Db_pch=false)
     selection=(--suite threads)
     export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1} ;;
 esac

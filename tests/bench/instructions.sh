@@ -11,6 +11,7 @@ for workload in add add_grad view chain; do
   # Valgrind shows programs a processor with AVX2, whatever the machine is.
   line=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --collect-atstart=no --toggle-collect=run_measured "$program" $workload $calls 2>&1 |
          sed -n 's/.*Collected : \([0-9]*\).*/\1/p')
+  [ "${line:-0}" -ge "$calls" ] || { echo "$workload: callgrind counted nothing in $program"; exit 1; }
   counts="$counts $workload=$((line / calls))"
 done
 exec python3 - "$here/baseline.json" "${2:-}" $counts <<'PY'
