@@ -35,4 +35,6 @@ case $todo in *"no work to do"*) ;; *) echo "building (a few minutes the first t
 . tests/progress.sh
 build "$log" -C build ${JOBS:+-j$JOBS} examples/fashion_mnist || failed "building failed"
 rm -f "$log"
-exec build/examples/fashion_mnist --save build/fashion_mnist.safetensors --predict 0 "$@"
+saved=build/fashion_mnist.safetensors
+build/examples/fashion_mnist --save $saved --predict 0 "$@"
+echo "to look at other images, in $PWD: build/examples/fashion_mnist --resume $saved --predict INDEX"

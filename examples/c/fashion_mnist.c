@@ -64,7 +64,7 @@ static options parse(int argc, char** argv) {
            "  --data        folder with the four gzipped IDX files (default: Debian's package dataset-fashion-mnist)\n"
            "  --epochs      passes over the training images that the schedule spans (5)\n"
            "  --threads     threads of the library (its own choice)      --workers  threads that prepare batches (0)\n"
-           "  --save        write a checkpoint after every epoch         --resume   continue from one\n"
+           "  --save        write a checkpoint after every epoch         --resume   continue from one, with the same settings\n"
            "  --predict     show test image INDEX and what the network thinks\n"
            "  --stop-after  end after N epochs of the schedule           --benchmark  time STEPS training steps and exit");
       exit(0);
@@ -235,6 +235,16 @@ static void merge(trt_state_dict* into, const char* prefix, trt_state_dict* part
     trt_tensor_release(t);
   }
   trt_state_dict_release(part);
+}
+
+/* Training takes minutes: a checkpoint that cannot be written is told before. */
+static void check_folder(const char* path) {
+  const char* slash = strrchr(path, '/');
+  char folder[4096];
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+  if (access(folder, W_OK) == 0) return;
+  fprintf(stderr, "fashion_mnist: saving the checkpoint: cannot write into %s: %s\n", folder, strerror(errno));
+  exit(1);
 }
 
 static void save(const char* path, const run* r, const options* o) {
@@ -473,6 +483,7 @@ int main(int argc, char** argv) {
   const bool terminal = isatty(STDOUT_FILENO);
   if (o.threads) check("--threads", trt_set_num_threads((int32_t)o.threads));
   check("--seed", trt_manual_seed((uint64_t)o.seed));
+  if (o.save) check_folder(o.save);
 
   trt_dataset *train = load_images(o.data, "train"), *test = load_images(o.data, "t10k");
   trt_data_loader *train_loader = make_loader(train, o.batch_size, true, &o), *test_loader = make_loader(test, kEvalBatch, false, &o);

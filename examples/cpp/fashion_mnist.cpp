@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <stdexcept>
@@ -139,6 +140,8 @@ int run(int argc, char** argv) {
   const Options o = parse(argc, argv);
   if (o.threads) trt::set_num_threads(static_cast<int>(o.threads));
   trt::manual_seed(static_cast<std::uint64_t>(o.seed));
+  const std::string folder = std::filesystem::path(o.save).parent_path().string();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) throw std::runtime_error("saving the checkpoint: there is no folder " + folder);
   const trt::Dataset train = load(o.data, "train"), test = load(o.data, "t10k");
   trt::DataLoader train_loader(train, trt::DataLoaderOptions(o.batch_size).shuffle().drop_last().seed(o.seed));
   trt::DataLoader test_loader(test, trt::DataLoaderOptions(500).seed(o.seed));

@@ -187,6 +187,8 @@ def main(arguments=None):
     if o.threads:
         trt.set_num_threads(o.threads)
     trt.manual_seed(o.seed)
+    if o.save and not os.access(os.path.dirname(o.save) or ".", os.W_OK):
+        raise Failure(f"saving the checkpoint: cannot write into {os.path.dirname(o.save)}")
     train, test = load_images(o.data, "train"), load_images(o.data, "t10k")
     train_loader = trt.data.DataLoader(train, o.batch_size, shuffle=True, drop_last=True, num_workers=o.workers, seed=o.seed)
     test_loader = trt.data.DataLoader(test, EVAL_BATCH, num_workers=o.workers, seed=o.seed)

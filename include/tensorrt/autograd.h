@@ -112,8 +112,9 @@ TRT_API trt_status* trt_grad(const trt_tensor* const* outputs, size_t outputs_co
                              trt_tensor** out);
 
 /**
- * A tensor hook: sees the gradient (borrowed) of the value that the tensor has when the hook is added, in every backward pass; may give a replacement of the same shape, dtype and
- * device in *out (ownership goes to the library); another one fails the backward call with TRT_INVALID_ARGUMENT. Returns NULL, or a status that fails the backward call and reaches its caller unchanged.
+ * A tensor hook: sees the gradient (borrowed) of the value that the tensor has when the hook is added, in every backward pass; may give a replacement
+ * of the same shape, dtype and device in *out (ownership goes to the library); another one fails the backward call with TRT_INVALID_ARGUMENT.
+ * Returns NULL, or a status that fails the backward call and reaches its caller unchanged.
  */
 typedef trt_status* (*trt_hook_fn)(const trt_tensor* grad, trt_tensor** out, void* user_data);
 /** Adds a hook; `destroy` runs exactly once, also when this fails. *out_id identifies it for removal. @since 0.1 */

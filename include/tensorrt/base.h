@@ -65,8 +65,9 @@ TRT_API trt_code trt_status_code(const trt_status* status);
  */
 TRT_API const char* trt_status_message(const trt_status* status);
 /**
- * The operator ("add_" for trt_add_; "add" for trt_add and trt_add_out) or else the function ("trt_backward") that failed, borrowed from the
- * status; "" when none applies: for lack of memory and for statuses of the host. Any thread. @since 0.1
+ * The operator ("add_" for trt_add_; "add" for trt_add and trt_add_out) or else the function that failed ("trt_backward"; "trt_module_forward", whose
+ * message tells the operator inside), borrowed from the status; "" when none applies: for statuses of the host, and where there was no memory for
+ * a message. Any thread. @since 0.1
  */
 TRT_API const char* trt_status_op(const trt_status* status);
 /** Releases a status; NULL is allowed. Any thread. @since 0.1 */
@@ -178,8 +179,8 @@ TRT_API trt_status* trt_set_num_threads(int32_t threads);
 /**
  * Something that one thread can ask for to be cancelled by another. Counted; internally synchronized. A thread that has a token (see
  * trt_cancel_token_set_current) gives up at the next point where nothing is half done once the token is cancelled: the call fails with TRT_CANCELLED. Such
- * points are: before an operator, an optimizer's step and each module's forward begins, between the nodes of a backward pass, and while a data
- * loader's next batch is waited for, which comes with the next call then. A backward pass under a token accumulates at its end, so that a cancelled
+ * points are: before an operator, an optimizer's step and each module's forward begins, between the nodes of a backward pass, and during the wait for a data
+ * loader's next batch, which the next call then gives. A backward pass under a token accumulates at its end, so that a cancelled
  * one has changed no gradient; what it did not need to retain of the graph may be freed. A forward pass keeps what finished layers did to their
  * buffers. A token stays cancelled.
  */

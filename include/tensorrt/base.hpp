@@ -314,6 +314,10 @@ class Scalar {
     }
   }
   double to_double() const { return to<double>(); }
+  double toDouble() const { return to<double>(); }
+  float toFloat() const { return to<float>(); }
+  std::int64_t toLong() const { return to<std::int64_t>(); }
+  bool toBool() const { return to<bool>(); }
   std::int64_t to_int() const { return to<std::int64_t>(); }
   operator double() const { return to<double>(); }
 

@@ -55,7 +55,7 @@ TRT_API trt_status* trt_dataset_from_images(const trt_tensor* images, const trt_
 TRT_API trt_status* trt_dataset_from_idx(const char* images_path, const char* labels_path, const trt_image_options* options, trt_dataset** out);
 
 /**
- * Makes sample `index`: sets out[0..fields) to `fields` CPU tensor handles, whose ownership goes to the library. Called on any thread, on several at
+ * Makes sample `index`: sets out[0..fields), NULL at first, to `fields` CPU tensor handles, whose ownership goes to the library. Called on any thread, on several at
  * once when a loader has more than one worker, and never inside a trt_scope. Returns NULL, or a status, which fails the call that needed
  * the sample and reaches its caller unchanged; handles in `out` are released by the library then too.
  */

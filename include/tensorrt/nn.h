@@ -61,7 +61,10 @@ TRT_API trt_status* trt_state_dict_remove(trt_state_dict* dict, const char* name
  */
 TRT_API trt_status* trt_state_dict_save(const trt_state_dict* dict, const char* path, const char* const* metadata_keys,
                                         const char* const* metadata_values, size_t metadata_count);
-/** All tensors of a safetensors file, copied into memory (trt_safetensors_open tells the errors): a new dict. @since 0.1 */
+/**
+ * All tensors of a safetensors file, copied into memory (trt_safetensors_open tells the errors, and gives the strings that the file may hold besides): a
+ * new dict. @since 0.1
+ */
 TRT_API trt_status* trt_state_dict_load(const char* path, trt_state_dict** out);
 
 /* --- modules --- */

@@ -219,6 +219,7 @@ class Module : public detail::Handle<trt_module, trt_module_retain, trt_module_r
   std::conditional_t<std::is_copy_constructible_v<M>, M, const M&> register_module(const std::string& name,
                                                                                    const M& child) const {
     static_assert(std::is_base_of_v<Module, M>, "a child is a Module");
+    if (!get()) throw Error(TRT_FAILED_PRECONDITION, "register_module: this Module is empty; derive networks from trt::nn::CustomModule");
     check(trt_module_register_child(get(), name.c_str(), child.get()));
     return child;
   }
@@ -391,6 +392,8 @@ class Sequential : public Module {
   }
   template <typename... M, std::enable_if_t<(sizeof...(M) > 1) && (std::is_base_of_v<Module, M> && ...), int> = 0>
   explicit Sequential(const M&... modules) : Sequential(std::vector<Module>{modules...}) {}
+  Sequential* operator->() { return this; }
+  const Sequential* operator->() const { return this; }
   std::size_t size() const { return trt_module_child_count(get()); }
   Module operator[](std::size_t i) const { return submodule(std::to_string(i)); }
   /** Appends a module under its number. */

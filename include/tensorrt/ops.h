@@ -13,7 +13,9 @@
  *   caller owns (trt_tensor_list_release).
  * - Tensors given are borrowed for the call. NULL is allowed where the schema says `Tensor?` and is an error elsewhere.
  * - A list is a pointer and a count; NULL with count 0 is the empty list, and None where the schema says `int[]?`. An optional
- *   number is a pointer, NULL meaning none; an optional dtype is TRT_DTYPE_NONE.
+ *   number is a pointer, NULL meaning none; an optional dtype is TRT_DTYPE_NONE; an optional device is a pointer, NULL meaning the CPU or that of the
+ *   argument; a generator that is NULL is the default one.
+ * - C has no default arguments: every one is given, a `reduction` too ("none", "mean" or "sum").
  * - Shapes broadcast and dtypes promote as in PyTorch; errors name the operator, shapes and dtypes.
  * - Thread safety: arguments are read (or, where written, changed) without a lock: concurrent reads are safe, a write needs
  *   external synchronization. Grad mode and the like are the calling thread's.

@@ -4,7 +4,7 @@
  *
  * An optimizer holds references to parameters (floating-point leaves on the CPU) in groups. Each group has options, which are numbers with
  * names (bools are 0 or 1): "lr", "weight_decay", "maximize"; SGD also "momentum", "dampening", "nesterov"; Adam and AdamW "beta1", "beta2",
- * "eps", "amsgrad". Formulas and defaults are PyTorch's. Handles are counted.
+ * "eps", "amsgrad"; with a scheduler each also "initial_lr". Formulas and defaults are PyTorch's. Handles are counted.
  *
  * Conventions of this header:
  * - Functions that make an object give a new handle in *out.
@@ -113,8 +113,9 @@ TRT_API trt_status* trt_optimizer_zero_grad(trt_optimizer* optimizer, bool set_t
  */
 TRT_API trt_status* trt_optimizer_state_dict(const trt_optimizer* optimizer, trt_state_dict** out);
 /**
- * Copies a state dict into an optimizer of the same type with the same groups. On failure (a name missing or unknown, a shape that differs, a
- * value out of range) nothing has changed. @since 0.1
+ * Copies a state dict into an optimizer with the same groups and the same names of options, whose values come with it. The type is not recorded, as
+ * in PyTorch: Adam takes what AdamW saved, its weight_decay included. On failure (a name missing or unknown, a shape that differs, a value out of
+ * range) nothing has changed. @since 0.1
  */
 TRT_API trt_status* trt_optimizer_load_state_dict(trt_optimizer* optimizer, const trt_state_dict* dict);
 
@@ -147,7 +148,7 @@ TRT_API trt_status* trt_scheduler_last_lr(const trt_scheduler* scheduler, size_t
  * both; the learning rates themselves are in the optimizer's state dict. @since 0.1
  */
 TRT_API trt_status* trt_scheduler_state_dict(const trt_scheduler* scheduler, trt_state_dict** out);
-/** Copies a position into a scheduler of the same type. On failure nothing has changed. @since 0.1 */
+/** Copies a position into a scheduler, whose type is not recorded: make it as before. On failure nothing has changed. @since 0.1 */
 TRT_API trt_status* trt_scheduler_load_state_dict(trt_scheduler* scheduler, const trt_state_dict* dict);
 
 /** Times gamma every step_size steps. @since 0.1 */

@@ -19,14 +19,14 @@ typedef struct trt_tensor trt_tensor;
 /** A list of tensors that an operator returned. Thread class: immutable. */
 typedef struct trt_tensor_list trt_tensor_list;
 
-/** Another reference to the same tensor (returns its argument). NULL gives NULL. @since 0.1 */
-TRT_API trt_tensor* trt_tensor_retain(trt_tensor* tensor);
+/** Another reference to the same tensor: returns its argument, also a borrowed one, as a handle of yours. NULL gives NULL. @since 0.1 */
+TRT_API trt_tensor* trt_tensor_retain(const trt_tensor* tensor);
 /** Releases one reference; NULL is allowed; any thread, also while the process exits. @since 0.1 */
 TRT_API void trt_tensor_release(trt_tensor* tensor);
 
 /**
  * A contiguous tensor with a copy of `data` (row-major, as many elements as the sizes say). `data` may be NULL when there are no
- * elements. @since 0.1
+ * elements, `sizes` when ndim is 0 (one element). @since 0.1
  */
 TRT_API trt_status* trt_tensor_from_data(const void* data, const int64_t* sizes, size_t ndim, trt_dtype dtype, trt_tensor** out);
 /**

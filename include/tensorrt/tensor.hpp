@@ -126,7 +126,7 @@ class Tensor {
     return r;
   }
   /** Another reference to a handle that somebody else owns. */
-  static Tensor borrow(const trt_tensor* t) { return adopt(trt_tensor_retain(const_cast<trt_tensor*>(t))); }
+  static Tensor borrow(const trt_tensor* t) { return adopt(trt_tensor_retain(t)); }
   Tensor(const Tensor& o) : handle_(trt_tensor_retain(o.handle_)) {}
   Tensor(Tensor&& o) noexcept : handle_(std::exchange(o.handle_, nullptr)) {}
   Tensor& operator=(const Tensor& o) & {
@@ -211,6 +211,7 @@ class Tensor {
   std::int64_t size(std::int64_t d) const { return detail::create(trt_tensor_size, handle_, d); }
   std::int64_t numel() const { return trt_tensor_numel(handle_); }
   DType dtype() const { return static_cast<DType>(trt_tensor_dtype(handle_)); }
+  DType scalar_type() const { return dtype(); }
   Device device() const { return Device(trt_tensor_device(handle_)); }
   TensorOptions options() const { return TensorOptions(dtype()).device(device()); }
   bool is_floating_point() const {

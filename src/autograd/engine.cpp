@@ -113,8 +113,8 @@ class GraphTask {
       TRT_CHECK_CODE(e.node, Code::kFailedPrecondition, "output ", i, " (", out, ") does not require gradients and has no grad_fn");
       Tensor g = i < grads.size() ? grads[i] : Tensor();
       if (!g.defined()) {
-        TRT_CHECK(!is_complex(out.dtype()), "a gradient can be made up for real outputs only, output ", i, " is ", out, "; give one");
-        TRT_CHECK(out.numel() == 1, "a gradient can be made up for a single element only, output ", i, " is ", out, "; give one");
+        TRT_CHECK(!is_complex(out.dtype()), "output ", i, " is ", out, ": the gradient to begin with is implicit (1) for a single real element only, give one");
+        TRT_CHECK(out.numel() == 1, "output ", i, " is ", out, ": the gradient to begin with is implicit (1) for a single element only, give one");
         g = op::ones_like(out);
       } else {
         TRT_CHECK(g.sizes() == out.sizes(), "gradient ", i, " has shape ", g.sizes(), ", the output ", out.sizes());

@@ -13,11 +13,9 @@ namespace {
 constinit TRT_TLS uint64_t next_sequence = 1;
 
 // Nodes waiting to be deleted on this thread: deleting one may drop the last reference to the next, and a chain of a million
-// nodes must not recurse.
-struct Graveyard {
-  std::vector<Node*> waiting;
-};
-constinit TRT_TLS Graveyard* graveyard = nullptr;
+// nodes must not recurse. They are linked through their sequence numbers, because this must work without memory.
+constinit TRT_TLS bool burying = false;
+constinit TRT_TLS Node* waiting = nullptr;
 
 }  // namespace
 
@@ -42,19 +40,18 @@ void Node::operator delete(void* p, size_t bytes) {
 }
 
 void Node::destroy(Node* self) {
-  if (graveyard) {
-    graveyard->waiting.push_back(self);
+  if (burying) {
+    self->sequence_ = reinterpret_cast<uintptr_t>(waiting);
+    waiting = self;
     return;
   }
-  Graveyard own;
-  graveyard = &own;
+  burying = true;
   delete self;
-  while (!own.waiting.empty()) {
-    Node* n = own.waiting.back();
-    own.waiting.pop_back();
+  while (Node* n = waiting) {
+    waiting = reinterpret_cast<Node*>(static_cast<uintptr_t>(n->sequence_));
     delete n;
   }
-  graveyard = nullptr;
+  burying = false;
 }
 
 void Node::add_edge(Edge e) {

@@ -156,7 +156,7 @@ class Node : public RefCounted<Node> {
     for (const Hook& h : hooks) h.slot->take();
   }
   static constexpr size_t kInlineEdges = 2;
-  const uint64_t sequence_;
+  uint64_t sequence_;  // a link, once nothing refers to the node
   uint32_t edge_count_ = 0;
   Edge inline_edges_[kInlineEdges];
   std::vector<Edge> more_edges_;

@@ -1,5 +1,6 @@
 #include "base/unwind.h"
 
+#include <bit>
 #include <new>
 
 namespace trt {
@@ -18,12 +19,31 @@ constinit TRT_TLS int depth = 0;
 constinit TRT_TLS Waiting* first = nullptr;
 constinit TRT_TLS Waiting* last = nullptr;
 
+// Notes for when there is no memory. A chain, where each end leads to one more, needs one at a time.
+constexpr int kSpare = 16;
+constinit TRT_TLS Waiting spare[kSpare] = {};
+constinit TRT_TLS uint32_t spare_used = 0;
+
+Waiting* take() noexcept {
+  if (auto* w = new (std::nothrow) Waiting) return w;
+  const int i = std::countr_one(spare_used);
+  if (i >= kSpare) return nullptr;
+  spare_used |= uint32_t{1} << i;
+  return &spare[i];
+}
+
+void give_back(Waiting* w) noexcept {
+  if (w >= spare && w < spare + kSpare) spare_used &= ~(uint32_t{1} << (w - spare));
+  else delete w;
+}
+
 }  // namespace
 
 void unwind(void (*end)(void*), void* data) noexcept {
   if (depth >= kMaxDepth) {
-    // Without memory for the note there is still the stack.
-    if (auto* w = new (std::nothrow) Waiting{end, data, nullptr}) {
+    // Without a note there is still the stack.
+    if (Waiting* w = take()) {
+      *w = {end, data, nullptr};
       (first ? last->next : first) = w;
       last = w;
       return;
@@ -33,7 +53,7 @@ void unwind(void (*end)(void*), void* data) noexcept {
   end(data);
   while (depth == kMaxDepth && first) {
     const Waiting w = *first;
-    delete first;
+    give_back(first);
     first = w.next;
     w.end(w.data);
   }

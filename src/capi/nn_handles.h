@@ -42,7 +42,7 @@ T read_options(const T* options, void (*init)(T*)) {
   if (!options) return result;
   size_t size;
   std::memcpy(&size, options, sizeof size);
-  TRT_CHECK(size >= sizeof(size_t), "options->struct_size is ", size, ": the options were not set up with their _init function");
+  TRT_CHECK(size >= sizeof(size_t), "options->struct_size is ", size, ": call the _init function of the options first");
   TRT_CHECK(size <= sizeof(T), "options->struct_size is ", size, ", this library knows ", sizeof(T), ": the header is newer than the library, or the options were "
             "not set up with their _init function");
   std::memcpy(&result, options, size);

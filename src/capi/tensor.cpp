@@ -34,9 +34,9 @@ Scalar real_item_of(const trt_tensor* tensor) {
 
 extern "C" {
 
-TRT_EXPORT trt_tensor* trt_tensor_retain(trt_tensor* tensor) {
+TRT_EXPORT trt_tensor* trt_tensor_retain(const trt_tensor* tensor) {
   if (tensor) impl(tensor)->retain();
-  return tensor;
+  return const_cast<trt_tensor*>(tensor);
 }
 TRT_EXPORT void trt_tensor_release(trt_tensor* tensor) {
   if (tensor) impl(tensor)->release();

@@ -204,6 +204,8 @@ std::string json_string(const std::string& s, const char* what) {
 SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_bytes, const std::string& path) {
   auto invalid = [&](const std::string& why) { throw_error(Code::kData, str_cat("'", path, "': not a valid safetensors file: ", why)); };
   if (json.empty() || json[0] != '{') invalid("the header does not begin with '{'");
+  // The parser takes it for the end.
+  if (json.find('\0') != json.npos) invalid("the header contains a NUL byte");
   SafetensorsHeader header;
   HeaderReader reader(header);
   bool complete = false;

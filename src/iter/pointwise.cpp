@@ -67,6 +67,10 @@ Types infer_types(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<S
     common = in[0].tensor->dtype();
   } else {
     PromotionState state;
+    if (op.promotion == Promotion::SkipFirst && in[0].tensor) {
+      const DType t = in[0].tensor->dtype();
+      TRT_CHECK(t == DType::Bool || t == DType::UInt8, op.name, ": the condition must be bool, got ", *in[0].tensor);
+    }
     for (size_t i = op.promotion == Promotion::SkipFirst ? 1 : 0; i < in.size(); ++i) {
       if (in[i].tensor) state.add(*in[i].tensor);
       else state.add(*in[i].scalar);

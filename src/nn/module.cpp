@@ -224,18 +224,29 @@ ModulePtr Module::submodule(const std::string& path) {
   return ModulePtr(at);
 }
 
+namespace {
+// Tells what there is instead of what was asked for.
+template <typename Entries>
+[[noreturn]] void throw_missing(const Module& root, const Module& owner, const char* kind, const std::string& path, const Entries& entries) {
+  std::string there;
+  for (const auto& e : entries)
+    if (e.tensor.defined()) there += str_cat(there.empty() ? "" : ", ", "'", e.name, "'");
+  throw_error(Code::kNotFound, str_cat("module: ", root.type_name(), " has no ", kind, " '", path, "'; ", owner.type_name(), " has ", there.empty() ? "none" : there));
+}
+}  // namespace
+
 Tensor Module::parameter(const std::string& path) const {
   const auto [m, name] = place_of(*this, path);
   for (const auto& p : m->parameters_)
     if (p.name == name && p.tensor.defined()) return p.tensor;
-  throw_error(Code::kNotFound, str_cat("module: ", type_name_, " has no parameter '", path, "'"));
+  throw_missing(*this, *m, "parameter", path, m->parameters_);
 }
 
 Tensor Module::buffer(const std::string& path) const {
   const auto [m, name] = place_of(*this, path);
   for (const auto& b : m->buffers_)
     if (b.name == name && b.tensor.defined()) return b.tensor;
-  throw_error(Code::kNotFound, str_cat("module: ", type_name_, " has no buffer '", path, "'"));
+  throw_missing(*this, *m, "buffer", path, m->buffers_);
 }
 
 void Module::set_parameter(const std::string& path, const Tensor& tensor) {
@@ -249,7 +260,7 @@ void Module::set_parameter(const std::string& path, const Tensor& tensor) {
     p.tensor = tensor;
     return;
   }
-  throw_error(Code::kNotFound, str_cat("module: ", type_name_, " has no parameter '", path, "'"));
+  throw_missing(*this, *m, "parameter", path, m->parameters_);
 }
 
 uint64_t Module::add_hook(bool before, intrusive_ptr<Hook> hook) {

@@ -414,7 +414,7 @@ static trt_status* backward_releases(const trt_tensor* const* grads, size_t grad
   (void)out_count;
   (void)data;
   release_all();
-  out[0] = trt_tensor_retain((trt_tensor*)grads[0]);
+  out[0] = trt_tensor_retain(grads[0]);
   return NULL;
 }
 

@@ -185,7 +185,7 @@ static trt_status* forward_counted(trt_module* self, const trt_tensor* input, tr
   (void)self;
   struct counting* c = data;
   if (++c->calls == c->cancel_at) trt_cancel_token_cancel(c->token);
-  *out = trt_tensor_retain((trt_tensor*)input);
+  *out = trt_tensor_retain(input);
   return NULL;
 }
 

@@ -329,15 +329,15 @@ static trt_status* bad_get(int64_t index, trt_tensor** out, size_t fields, void*
 static trt_status* map_swap(const trt_tensor* const* in, size_t in_count, trt_tensor** out, size_t fields, void* user_data) {
   if (in_count != 2 || fields != 3) return trt_status_create(TRT_INVALID_ARGUMENT, "wrong counts");
   atomic_fetch_add(&((struct host*)user_data)->calls, 1);
-  out[0] = trt_tensor_retain((trt_tensor*)in[1]);
-  out[1] = trt_tensor_retain((trt_tensor*)in[0]);
-  out[2] = trt_tensor_retain((trt_tensor*)in[1]);
+  out[0] = trt_tensor_retain(in[1]);
+  out[1] = trt_tensor_retain(in[0]);
+  out[2] = trt_tensor_retain(in[1]);
   return NULL;
 }
 
 static trt_status* map_same(const trt_tensor* const* in, size_t in_count, trt_tensor** out, size_t fields, void* user_data) {
   atomic_fetch_add(&((struct host*)user_data)->calls, 1);
-  for (size_t i = 0; i < fields && i < in_count; ++i) out[i] = trt_tensor_retain((trt_tensor*)in[i]);
+  for (size_t i = 0; i < fields && i < in_count; ++i) out[i] = trt_tensor_retain(in[i]);
   return NULL;
 }
 

@@ -55,9 +55,8 @@ static int files_in_dir(void) {
 }
 
 /* A safetensors file from its JSON text and a number of data bytes. */
-static const char* make(const char* json, size_t data_bytes) {
+static const char* make_of(const char* json, uint64_t n, size_t data_bytes) {
   static char buffer[1 << 16];
-  uint64_t n = strlen(json);
   memcpy(buffer, &n, 8);
   memcpy(buffer + 8, json, n);
   memset(buffer + 8 + n, 1, data_bytes);
@@ -65,15 +64,16 @@ static const char* make(const char* json, size_t data_bytes) {
   write_file(path, buffer, 8 + n + data_bytes);
   return path;
 }
+static const char* make(const char* json, size_t data_bytes) { return make_of(json, strlen(json), data_bytes); }
 
-static void invalid(const char* json, size_t data_bytes, const char* part) {
+static void invalid_file(const char* path, const char* part) {
   trt_safetensors* f = NULL;
-  const char* path = make(json, data_bytes);
   trt_status* s = trt_safetensors_open(path, &f);
   assert_null(f);
   if (s && !strstr(trt_status_message(s), path)) fail_msg("the message does not name the file: %s", trt_status_message(s));
   fails(s, TRT_DATA, part);
 }
+static void invalid(const char* json, size_t data_bytes, const char* part) { invalid_file(make(json, data_bytes), part); }
 
 static trt_tensor* floats(int64_t rows, int64_t cols) {
   float v[64];
@@ -202,6 +202,8 @@ static void test_invalid_headers(void** state) {
   invalid("{", 0, "JSON");
   invalid("{}x", 0, "JSON");
   invalid("{} {}", 0, "JSON");
+  invalid_file(make_of("{}\0}", 4, 0), "NUL");
+  invalid_file(make_of("{}\0", 3, 0), "NUL");
   invalid("{\"a\":}", 0, "JSON");
   invalid("{\"a\":{" T "},}", 8, "JSON");
   invalid("{\"a\xff\":{" T "}}", 8, "JSON");

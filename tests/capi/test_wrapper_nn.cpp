@@ -31,6 +31,8 @@ void layers(void**) {
   assert_true(!nn::Module() && !nn::ReLU(nullptr) && !nn::MaxPool2d() && !nn::Softmax() && !nn::Unflatten() &&
               !trt::Optimizer() && !trt::Scheduler() && !optim::SGD());
   throws(TRT_INVALID_ARGUMENT, "NULL", [] { nn::Linear()(vec({1})); });
+  throws(TRT_FAILED_PRECONDITION, "CustomModule", [] { nn::Module().register_module("a", nn::ReLU()); });
+  throws(TRT_NOT_FOUND, "'weight', 'bias'", [] { nn::Linear(2, 3).parameter("wieght"); });
 
   assert_true(
       says(nn::Linear(3, 2), "Linear(in_features=3, out_features=2, bias=True)") &&
@@ -193,7 +195,8 @@ void custom_modules(void**) {
 }
 
 void trees(void**) {
-  nn::Sequential net{nn::Linear(2, 3), nn::ReLU(), nn::Linear(3, 1, false)};
+  nn::Sequential net{nn::Linear(2, 3), nn::ReLU()};
+  net->push_back(nn::Linear(3, 1, false));
   assert_true(net.size() == 3 && net[1].type_name() == "ReLU" && nn::Sequential(nn::ReLU(), nn::Tanh()).size() == 2 &&
               nn::Sequential().size() == 0);
   std::string names;

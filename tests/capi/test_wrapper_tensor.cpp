@@ -140,6 +140,8 @@ void values_in_and_out(void**) {
   assert_true(seven.item<int>() == 7 && seven.item<std::uint8_t>() == 7 && seven.item<float>() == 7.f &&
               seven.item<bool>() && seven.item().is_integral() && seven.item() == 7);
   const double as_double = trt::tensor(2.5, trt::kFloat64).item();
+  assert_true(trt::tensor(2.5).item().toDouble() == 2.5 && trt::tensor(2.5).item().toFloat() == 2.5f && trt::tensor(3).item().toLong() == 3 &&
+              trt::tensor(true).item().toBool() && trt::tensor(2.5).scalar_type() == trt::kFloat32);
   assert_true(as_double == 2.5 && trt::tensor(-2.9).item<int>() == -2 && trt::tensor(true).item().is_bool());
   assert_true(trt::tensor(std::int64_t{9007199254740993}).item<std::int64_t>() == 9007199254740993 &&
               trt::tensor(std::int64_t{9007199254740993}).item().to_int() == 9007199254740993);

@@ -82,8 +82,8 @@ def small_checks(program, tmp):
     report("refuses other settings", code == 1 and "seed" in err, err)
     code, _, err = run(program, *base, "--stop-after", 1, "--save", "/dev/full")
     report("full disk or no file", code == 1 and "saving" in err, err)
-    code, _, err = run(program, *base, "--stop-after", 1, "--save", f"{tmp}/no/such/folder/x")
-    report("folder missing", code == 1 and "saving" in err, err)
+    code, out, err = run(program, *base, "--stop-after", 1, "--save", f"{tmp}/no/such/folder/x")
+    report("folder missing, told before training", code == 1 and "saving" in err and not losses(out), err)
     full = full_disk(tmp)
     if full:
         target = f"{full}/net.safetensors"

@@ -30,7 +30,7 @@ trt_status* no_environment() { return trt_status_create(TRT_UNAVAILABLE, "the Ja
 jlongArray lend(JNIEnv* env, const trt_tensor* const* tensors, size_t count) {
   jlongArray array = env->NewLongArray(static_cast<jsize>(count));
   for (size_t i = 0; array && i < count; ++i) {
-    const jlong p = reinterpret_cast<jlong>(trt_tensor_retain(const_cast<trt_tensor*>(tensors[i])));
+    const jlong p = reinterpret_cast<jlong>(trt_tensor_retain(tensors[i]));
     env->SetLongArrayRegion(array, static_cast<jsize>(i), 1, &p);
   }
   return array;
@@ -62,14 +62,14 @@ trt_status* hook(const trt_tensor* grad, trt_tensor** out, void* user_data) {
   JNIEnv* env = trtj::environment();
   Frame frame(env);
   if (!frame) return no_environment();
-  const jlong lent = reinterpret_cast<jlong>(trt_tensor_retain(const_cast<trt_tensor*>(grad)));
+  const jlong lent = reinterpret_cast<jlong>(trt_tensor_retain(grad));
   const jlong made = env->CallStaticLongMethod(ids.callbacks, ids.hook, static_cast<jobject>(user_data), lent);
   if (env->ExceptionCheck()) return trtj::take_exception(env);
   if (made) *out = reinterpret_cast<trt_tensor*>(made);
   return nullptr;
 }
 
-jlong reference(const trt_tensor* t) { return reinterpret_cast<jlong>(trt_tensor_retain(const_cast<trt_tensor*>(t))); }
+jlong reference(const trt_tensor* t) { return reinterpret_cast<jlong>(trt_tensor_retain(t)); }
 
 trt_status* module_hook(trt_module* module, const trt_tensor* input, const trt_tensor* output, trt_tensor** out, void* user_data) {
   JNIEnv* env = trtj::environment();
@@ -129,7 +129,7 @@ trt_status* forward(trt_module*, const trt_tensor* input, trt_tensor** out, void
   JNIEnv* env = trtj::environment();
   Frame frame(env);
   if (!frame) return no_environment();
-  const jlong lent = reinterpret_cast<jlong>(trt_tensor_retain(const_cast<trt_tensor*>(input)));
+  const jlong lent = reinterpret_cast<jlong>(trt_tensor_retain(input));
   const jlong made = env->CallStaticLongMethod(ids.callbacks, ids.forward, static_cast<jobject>(user_data), lent);
   if (env->ExceptionCheck()) return trtj::take_exception(env);
   *out = reinterpret_cast<trt_tensor*>(made);

@@ -278,7 +278,7 @@ void put(JNIEnv* env, jlongArray& to, trt_tensor_list* made, int&) {
   for (jsize i = 0; to && i < n;) {
     jsize filled = 0;
     for (; filled < 16 && i + filled < n; ++filled) {
-      trt_tensor* const t = trt_tensor_retain(const_cast<trt_tensor*>(tensors[i + filled]));
+      trt_tensor* const t = trt_tensor_retain(tensors[i + filled]);
       handles[filled] = reinterpret_cast<jlong>(t);
       count_tensor(env, t);
     }

@@ -52,7 +52,7 @@ void drop(void* function) {
 }
 trt_status* ended() { return trt_status_create(TRT_UNAVAILABLE, "the Python interpreter ends"); }
 
-PyObject* wrap_borrowed(const trt_tensor* t) { return wrap(trt_tensor_retain(const_cast<trt_tensor*>(t))); }
+PyObject* wrap_borrowed(const trt_tensor* t) { return wrap(trt_tensor_retain(t)); }
 
 Ref tuple_of(const trt_tensor* const* tensors, size_t count) {
   Ref out(PyTuple_New(static_cast<Py_ssize_t>(count)));

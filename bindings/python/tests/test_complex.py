@@ -114,6 +114,12 @@ class Complex(unittest.TestCase):
         product = z[:5] @ z[:5].mH
         self.assertTrue(cmath.isclose(product[1, 2].item(), sum(a * b.conjugate() for a, b in zip(values[700:1400], values[1400:2100])), rel_tol=1e-10))
 
+    def test_integer_results(self):
+        z = trt.tensor([1 + 5j, 2, 3], dtype=trt.complex64)
+        for dtype in (trt.int8, trt.int16, trt.int32, trt.int64, trt.uint8):
+            self.assertEqual([z.cumsum(0, dtype=dtype).dtype, z.cumprod(0, dtype=dtype).dtype, z.prod(dtype=dtype).dtype, z.prod(0, dtype=dtype).dtype, z.sum(dtype=dtype).dtype], [dtype] * 5)
+            self.assertEqual([z.cumsum(0, dtype=dtype).tolist(), z.cumprod(0, dtype=dtype).tolist(), z.prod(dtype=dtype).item()], [[1, 3, 6], [1, 2, 6], 6])
+
     def test_gradients(self):
         z = trt.tensor(VALUES, dtype=trt.complex128).reshape(2, 3)
         w = trt.tensor(VALUES[::-1], dtype=trt.complex128).reshape(2, 3)

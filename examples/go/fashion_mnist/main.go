@@ -95,6 +95,18 @@ func parse(args []string) (options, error) {
 	return o, err
 }
 
+// checkFolder tells before the training, which takes minutes, that a checkpoint cannot be written.
+func checkFolder(path string) error {
+	folder, err := os.Stat(filepath.Dir(path))
+	if err == nil && !folder.IsDir() {
+		err = fmt.Errorf("%s is not a folder", filepath.Dir(path))
+	}
+	if err != nil {
+		err = fmt.Errorf("saving the checkpoint: %w", err)
+	}
+	return err
+}
+
 // --- data ---
 
 func loadImages(directory, part string) (*trt.Dataset, error) {
@@ -544,6 +556,11 @@ func program(o options) error {
 	}
 	if err := trt.ManualSeed(o.seed); err != nil {
 		return err
+	}
+	if o.save != "" {
+		if err := checkFolder(o.save); err != nil {
+			return err
+		}
 	}
 	train, err := loadImages(o.data, "train")
 	if err != nil {

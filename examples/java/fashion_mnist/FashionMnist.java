@@ -1,3 +1,5 @@
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -336,6 +338,10 @@ public final class FashionMnist {
       TensorRuntime.setNumThreads((int) threads);
     }
     Generator.manualSeed(seed);
+    // Training takes minutes: a checkpoint that cannot be written is told before.
+    if (save != null && !Files.isWritable(Path.of(save).toAbsolutePath().getParent())) {
+      throw new Stop(1, "saving the checkpoint: cannot write into " + Path.of(save).toAbsolutePath().getParent());
+    }
     try (Dataset train = images("train"); Dataset test = images("t10k"); DataLoader trainLoader = loader(train, batchSize, true);
         DataLoader testLoader = loader(test, EVAL_BATCH, false)) {
       long steps = trainLoader.batches();

@@ -93,19 +93,19 @@ Tensor mean_complex(const Tensor& self, Dims dim, bool keepdim, std::optional<DT
 
 Tensor prod_complex(const Tensor& self, std::optional<DType> dtype) {
   const Tensor x = op::reshape(op::to(self, result_dtype(self, dtype)), {-1});
-  return is_complex(x.dtype()) ? product(x, 0, false) : op::prod(x, std::nullopt);
+  return is_complex(x.dtype()) ? product(x, 0, false) : op::prod(x, dtype);
 }
 Tensor prod_dim_int_complex(const Tensor& self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
   const int64_t d = wrap_dim(dim, self.dim(), "prod");
   const Tensor x = op::to(self, result_dtype(self, dtype));
-  if (!is_complex(x.dtype())) return op::prod(x, d, keepdim, std::nullopt);
+  if (!is_complex(x.dtype())) return op::prod(x, d, keepdim, dtype);
   return self.dim() == 0 ? x : product(x, d, keepdim);
 }
 
 Tensor cumsum_complex(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   const int64_t d = wrap_dim(dim, self.dim(), "cumsum");
   const Tensor x = op::to(self, result_dtype(self, dtype));
-  if (!is_complex(x.dtype())) return op::cumsum(x, d, std::nullopt);
+  if (!is_complex(x.dtype())) return op::cumsum(x, d, dtype);
   if (self.dim() == 0) return op::clone(x);
   return on_parts(x, [&](const Tensor& parts) { return op::cumsum(parts, d, std::nullopt); });
 }
@@ -114,7 +114,7 @@ Tensor cumsum_complex(const Tensor& self, int64_t dim, std::optional<DType> dtyp
 Tensor cumprod_complex(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   const int64_t d = wrap_dim(dim, self.dim(), "cumprod");
   Tensor x = op::to(self, result_dtype(self, dtype));
-  if (!is_complex(x.dtype())) return op::cumprod(x, d, std::nullopt);
+  if (!is_complex(x.dtype())) return op::cumprod(x, d, dtype);
   if (self.dim() == 0) return op::clone(x);
   const int64_t n = self.size(d);
   if (n <= 1) return op::clone(x);

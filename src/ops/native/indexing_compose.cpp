@@ -15,7 +15,7 @@ namespace {
 size_t at(int64_t d) { return static_cast<size_t>(d); }
 
 void check_mask(const Tensor& mask, const char* op) {
-  TRT_CHECK(mask.dtype() == DType::Bool || mask.dtype() == DType::UInt8, op, ": the mask must be bool, got ", mask);
+  TRT_CHECK(mask.dtype() == DType::Bool, op, ": the mask must be bool, got ", mask);
 }
 
 void check_not_empty(TensorList tensors, const char* op) {

@@ -158,8 +158,12 @@ Tensor pad(const Tensor& input, IntArrayRef pad, std::string_view mode, const st
     const bool bounded = before > -kFar && after > -kFar && before < kFar && after < kFar;
     TRT_CHECK(bounded && n > 0 && (mode == "replicate" || (before <= limit && after <= limit)), "pad: mode '", mode,
               "' cannot pad dimension ", dim, " of size ", n, " by ", before, " and ", after);
-    TRT_CHECK(n + before + after >= 0, "pad: ", before, " and ", after, " cut more than dimension ", dim, " of size ",
-              n);
+    TRT_CHECK(n + before + after >= (mode == "circular" ? 0 : 1), "pad: mode '", mode, "' leaves nothing of dimension ", dim, " of size ", n,
+              " with the pads ", before, " and ", after);
+    // What negative pads leave is what goes around.
+    const int64_t cut = std::max<int64_t>(-before, 0), kept = n - cut - std::max<int64_t>(-after, 0);
+    TRT_CHECK(mode != "circular" || (kept >= 0 && std::max(before, after) <= kept), "pad: mode '", mode, "' cannot pad dimension ", dim, " of size ", n,
+              " by ", before, " and ", after);
     // The source of every position along the dimension.
     Tensor at = empty_tensor({n + before + after}, DType::Int64);
     int64_t* p = at.data_ptr<int64_t>();
@@ -168,7 +172,7 @@ Tensor pad(const Tensor& input, IntArrayRef pad, std::string_view mode, const st
       if (mode == "replicate")
         j = std::clamp<int64_t>(j, 0, n - 1);
       else if (mode == "circular")
-        j = (j % n + n) % n;
+        j = cut + ((j - cut) % kept + kept) % kept;
       else
         j = j < 0 ? -j : j >= n ? 2 * (n - 1) - j : j;
       p[i] = j;

@@ -99,8 +99,10 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
   TRT_CHECK(label_smoothing >= 0 && label_smoothing <= 1,
             "cross_entropy: label_smoothing must be between 0 and 1, got ", label_smoothing);
   TRT_CHECK(input.dim() >= 1, "cross_entropy: input needs at least one dimension");
-  if (input.sizes() == target.sizes() && is_floating(target.dtype()))
+  if (input.sizes() == target.sizes() && is_floating(target.dtype())) {
+    TRT_CHECK(ignore_index < 0, "cross_entropy: ignore_index is for targets that are classes, got ", ignore_index, " with probabilities ", target);
     return cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing);
+  }
   if (label_smoothing > 0) return smoothed_cross_entropy(input, target, weight, ignore_index, code, label_smoothing);
   return std::get<0>(op::cross_entropy_forward(input, target, weight, code, ignore_index));
 }

@@ -18,10 +18,10 @@ struct PoolArgs {
 
 int64_t planes_of(IntArrayRef input) { return input.size() == 4 ? input[0] * input[1] : input[0]; }
 
-void check_pool_input(IntArrayRef input, const char* op) {
+// Only the batch may be empty, and with `no_channels` they may.
+void check_pool_input(IntArrayRef input, const char* op, bool no_channels = false) {
   TRT_CHECK(input.size() == 3 || input.size() == 4, op, ": input must have 3 or 4 dimensions, got shape ", input);
-  // Only the batch may be empty.
-  for (size_t i = input.size() == 4 ? 1 : 0; i < input.size(); ++i)
+  for (size_t i = input.size() - (no_channels ? 2 : 3); i < input.size(); ++i)
     TRT_CHECK(input[i] > 0, op, ": dimension ", i, " must not be empty, got shape ", input);
   TRT_CHECK(input[0] >= 0, op, ": sizes must not be negative, got ", input);
 }
@@ -167,13 +167,13 @@ TensorSpec avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size
 
 TensorSpec adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size) {
   check_floating(self.dtype(), "adaptive_avg_pool2d");
-  check_pool_input(self.sizes(), "adaptive_avg_pool2d");
+  check_pool_input(self.sizes(), "adaptive_avg_pool2d", true);
   const Pair p = adaptive_size(output_size, "adaptive_avg_pool2d");
   return TensorSpec(with_plane(self.sizes(), p.h, p.w), self.dtype(), self.device());
 }
 
 TensorSpec adaptive_avg_pool2d_backward(const Tensor& grad_output, IntArrayRef input_size) {
-  check_pool_input(input_size, "adaptive_avg_pool2d_backward");
+  check_pool_input(input_size, "adaptive_avg_pool2d_backward", true);
   TRT_CHECK(grad_output.sizes().size() == input_size.size(), "adaptive_avg_pool2d_backward: gradient ", grad_output,
             " does not fit input shape ", input_size);
   check_gradient(grad_output, with_plane(input_size, grad_output.size(-2), grad_output.size(-1)),

@@ -16,7 +16,8 @@ Tensor unnormalized(const Tensor& x, int64_t n, bool align_corners) {
 
 // Positions reflected at low and high until they lie between.
 Tensor reflected(const Tensor& x, double low, double high) {
-  if (low == high) return op::zeros_like(x);
+  // A constant with a gradient, which is 0.
+  if (low == high) return op::masked_fill(x, op::ones_like(x, DType::Bool), 0);
   const double span = high - low;
   const Tensor distance = op::abs(op::sub(x, low)), extra = op::fmod(distance, span),
                flips = op::floor(op::div(distance, span)), even = op::eq(op::fmod(flips, 2), 0);

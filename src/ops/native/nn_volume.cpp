@@ -34,9 +34,10 @@ struct Window {
   Triple kernel, stride, padding, dilation, out;
 };
 
-void check_input(IntArrayRef input, const char* op) {
+// Only the batch may be empty, and with `no_channels` they may.
+void check_input(IntArrayRef input, const char* op, bool no_channels = false) {
   TRT_CHECK(input.size() == 4 || input.size() == 5, op, ": input must have 4 or 5 dimensions, got shape ", input);
-  for (size_t i = input.size() == 5 ? 1 : 0; i < input.size(); ++i)
+  for (size_t i = input.size() - (no_channels ? 3 : 4); i < input.size(); ++i)
     TRT_CHECK(input[i] > 0, op, ": dimension ", i, " must not be empty, got shape ", input);
   TRT_CHECK(input[0] >= 0, op, ": sizes must not be negative, got ", input);
 }
@@ -287,13 +288,13 @@ TensorSpec avg_pool3d_backward(const Tensor& grad_output, IntArrayRef input_size
 
 TensorSpec adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size) {
   check_floating(self.dtype(), "adaptive_avg_pool3d");
-  check_input(self.sizes(), "adaptive_avg_pool3d");
+  check_input(self.sizes(), "adaptive_avg_pool3d", true);
   return TensorSpec(with_volume(self.sizes(), adaptive_size(output_size, "adaptive_avg_pool3d")), self.dtype(),
                     self.device());
 }
 
 TensorSpec adaptive_avg_pool3d_backward(const Tensor& grad_output, IntArrayRef input_size) {
-  check_input(input_size, "adaptive_avg_pool3d_backward");
+  check_input(input_size, "adaptive_avg_pool3d_backward", true);
   check_floating(grad_output.dtype(), "adaptive_avg_pool3d_backward");
   TRT_CHECK(grad_output.sizes().size() == input_size.size() &&
                 grad_output.sizes() == IntArrayRef(with_volume(input_size, volume_of(grad_output.sizes()))),

@@ -145,7 +145,7 @@ size_t trtgo_list_size(uintptr_t list) { return trt_tensor_list_size((const trt_
 void trtgo_list_take(uintptr_t list, uintptr_t* words) {
   const size_t count = trtgo_list_size(list);
   const trt_tensor* const* tensors = trt_tensor_list_data((const trt_tensor_list*)list);
-  for (size_t i = 0; i < count; ++i) words[i] = (uintptr_t)trtgo_result(NULL, trt_tensor_retain((trt_tensor*)tensors[i]));
+  for (size_t i = 0; i < count; ++i) words[i] = (uintptr_t)trtgo_result(NULL, trt_tensor_retain(tensors[i]));
   trt_tensor_list_release((trt_tensor_list*)list);
 }
 
