@@ -200,6 +200,7 @@ func (t *Tensor) finalize() {
 	if t.h != 0 {
 		capi.Trt_tensor_release(t.h)
 	}
+	atomic.AddInt64(&pressure.released, 1)
 }
 
 // reap releases the dropped tensors of a slab.
@@ -224,12 +225,16 @@ func (s *slab) finalize() {
 		}
 	}
 	capi.Release(handles[:n])
+	atomic.AddInt64(&pressure.released, 1)
 }
 
 // --- collections ---
 
+// Note [Native memory and the collector]
 // The collector does not see native memory. So what is made is counted, by handles; when that reaches checkBytes the allocator's own number is
-// asked for, and a collection runs when it has grown by more than half, and by at least growBytes, since the last one.
+// asked for, and a collection runs when it has grown by more than half, and by at least growBytes, since the last one. On a busy machine the goroutine
+// of the finalizers may lag behind: what it has yet to release must not be taken for memory in use, or each collection would allow for more
+// garbage than the one before. So a check lowers the baseline to what it finds, and a collection that was not waited for to its end does not raise it.
 const (
 	checkBytes = 16 << 20
 	growBytes  = 64 << 20
@@ -237,6 +242,7 @@ const (
 
 var pressure struct {
 	made     int64 // since the last check
+	released int64 // finalizers that ran
 	baseline int64 // the allocator's bytes after the last collection
 	mutex    sync.Mutex
 }
@@ -254,15 +260,21 @@ func relieve() {
 	}
 	defer pressure.mutex.Unlock()
 	atomic.StoreInt64(&pressure.made, 0)
+	now := allocated()
+	if now < pressure.baseline {
+		pressure.baseline = now
+	}
 	limit := pressure.baseline / 2
 	if limit < growBytes {
 		limit = growBytes
 	}
-	if allocated()-pressure.baseline < limit {
+	if now-pressure.baseline < limit {
 		return
 	}
-	collect()
-	pressure.baseline = allocated()
+	ended := collect()
+	if now = allocated(); ended || now < pressure.baseline {
+		pressure.baseline = now
+	}
 }
 
 func allocated() int64 {
@@ -273,18 +285,31 @@ func allocated() int64 {
 	return stats.AllocatedCurrent
 }
 
-// collect runs the collector and waits until its finalizers ran, but not long: a finalizer may itself wait for the caller.
-func collect() {
+// collect runs the collector and waits until its finalizers ran: whether they did. One that itself waits for the caller must not be waited for, so
+// a while without any progress is the end.
+func collect() bool {
 	done := make(chan struct{})
 	type sentinel struct{ done chan struct{} }
 	runtime.SetFinalizer(&sentinel{done}, func(s *sentinel) { close(s.done) })
 	runtime.GC()
-	timer := time.NewTimer(100 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
+	for waiting := true; waiting; {
+		before := atomic.LoadInt64(&pressure.released)
+		timer := time.NewTimer(100 * time.Millisecond)
+		select {
+		case <-done:
+			waiting = false
+		case <-timer.C:
+			if atomic.LoadInt64(&pressure.released) == before {
+				return false
+			}
+		}
+		timer.Stop()
 	}
+	// Finalizers run in no particular order: some may come after the sentinel's.
+	for before := int64(-1); before != atomic.LoadInt64(&pressure.released); time.Sleep(50 * time.Microsecond) {
+		before = atomic.LoadInt64(&pressure.released)
+	}
+	return true
 }
 
 // --- scopes ---

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestScopes(t *testing.T) {
@@ -110,7 +111,7 @@ func TestResidentMemory(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		limit int
-	}{{"dropped", 300}, {"closed", 100}, {"scopes", 100}, {"large", 300}, {"graphs", 300}} {
+	}{{"dropped", 300}, {"closed", 100}, {"scopes", 100}, {"large", 300}, {"graphs", 300}, {"late", 300}} {
 		cmd := exec.Command(os.Args[0], "-test.run=TestResidentMemory")
 		cmd.Env = append(os.Environ(), "TRT_GO_MEMORY="+c.name)
 		out, err := cmd.CombinedOutput()
@@ -167,6 +168,17 @@ func memoryChild(name string) {
 		}
 		for i := 0; i < 10000; i++ {
 			must(must(y.Exp()).Sum())
+		}
+	case "late": // 4 GB, while another finalizer holds all of them up, as a busy machine does
+		var hold func(*[64]byte)
+		hold = func(*[64]byte) {
+			time.Sleep(150 * time.Millisecond)
+			runtime.SetFinalizer(new([64]byte), hold)
+		}
+		hold(nil)
+		y := must(Zeros([]int{1 << 18}))
+		for i := 0; i < 4000; i++ {
+			must(y.AddScalar(1))
 		}
 	}
 	status, err := os.ReadFile("/proc/self/status")

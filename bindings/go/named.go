@@ -13,6 +13,10 @@ func namedDType(zero any, size uintptr) DType {
 		return Float64
 	case reflect.Uint8:
 		return UInt8
+	case reflect.Complex64:
+		return Complex64
+	case reflect.Complex128:
+		return Complex128
 	}
 	return map[uintptr]DType{1: Int8, 2: Int16, 4: Int32, 8: Int64}[size]
 }

@@ -225,7 +225,7 @@ func wordResult(w uintptr) (*Tensor, error) {
 
 // Element is a Go type with a dtype.
 type Element interface {
-	~uint8 | ~int8 | ~int16 | ~int32 | ~int64 | ~int | ~float32 | ~float64 | ~bool
+	~uint8 | ~int8 | ~int16 | ~int32 | ~int64 | ~int | ~float32 | ~float64 | ~complex64 | ~complex128 | ~bool
 }
 
 // dtypeOf is the dtype of T. An int is an int64.
@@ -455,7 +455,7 @@ func (t *Tensor) ItemScalar() (Scalar, error) {
 	}
 }
 
-// String is the text that PyTorch would print.
+// String is the text that Python's print shows: values, shape where they do not tell it, dtype, history.
 func (t *Tensor) String() string {
 	if t == nil {
 		return "<nil>"

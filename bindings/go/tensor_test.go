@@ -68,6 +68,23 @@ func TestSlices(t *testing.T) {
 	equal(t, must(must(FromScalar(true, NoDType)).ItemScalar()), Scalar(true))
 	equal(t, must(must(FromScalar(3, Int8)).ItemScalar()), Scalar(int64(3)))
 
+	type wave complex64
+	z := must(FromSlice([]complex128{1 + 2i, -3i, 4, 0}, 2, 2))
+	equal(t, z.DType(), Complex128)
+	equal(t, must(ToSlice[complex64](must(z.Transpose(0, 1)))), []complex64{1 + 2i, 4, -3i, 0})
+	equal(t, must(FromSlice([]wave{2i})).DType(), Complex64)
+	equal(t, must(ToSlice[wave](must(must(FromSlice([]complex64{1i})).MulScalar(2i)))), []wave{-2})
+	equal(t, must(ToSlice[complex128](must(FromSlice([]int16{3})))), []complex128{3})
+	check(t, WithData(z, func(data []complex128) error {
+		data[3] = data[0] * 1i
+		return nil
+	}))
+	equal(t, must(z.Reshape([]int{4})).String(), "tensor([ 1.+2.j,  0.-3.j,  4.+0.j, -2.+1.j], dtype=trt.complex128)")
+	equal(t, must(FromFunc([]int{2}, func(data []complex64) error {
+		data[1] = 5i
+		return nil
+	})).DType(), Complex64)
+
 	data := make([]float64, 6)
 	check(t, CopyTo(x, data))
 	equal(t, data, []float64{1, 2, 3, 4, 5, 6})

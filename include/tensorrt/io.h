@@ -79,7 +79,8 @@ TRT_API const char* trt_safetensors_metadata(const trt_safetensors* file, const 
  * Saves `count` CPU tensors (any strides) under their names, with `metadata_count` strings under their keys, in the order given. Atomic: the
  * content is written to a temporary file in the same directory and takes the place of `path` only when it is complete and on the disk; on
  * any error (a full disk, say) the temporary is removed and what was at `path` is untouched. TRT_INVALID_ARGUMENT, before anything is
- * written, for names or keys that are not unique or not UTF-8 and for the name "__metadata__". The tensors must not be written meanwhile.
+ * written, for names or keys that are not unique or not UTF-8 and for the name "__metadata__"; TRT_NOT_SUPPORTED, likewise, for complex128, which the
+ * format cannot name (trt_view_as_real gives what it can). The tensors must not be written meanwhile.
  * @since 0.1
  */
 TRT_API trt_status* trt_safetensors_save(const char* path, const char* const* names, const trt_tensor* const* tensors, size_t count,

@@ -198,16 +198,16 @@ std::string tensor_to_string(const Tensor& t, std::string_view suffix) {
     text += "...";
     suffixes.push_back("device='meta'");
     suffixes.push_back("size=" + tuple_text(t.sizes()));
-    if (!default_dtype) suffixes.push_back(str_cat("dtype=torch.", t.dtype()));
+    if (!default_dtype) suffixes.push_back(str_cat("dtype=trt.", t.dtype()));
   } else if (t.numel() == 0) {
     // There are no elements from which the dtype could be guessed, so int64 and bool are named too.
     text += "[]";
     if (t.dim() != 1) suffixes.push_back("size=" + tuple_text(t.sizes()));
-    if (!default_dtype) suffixes.push_back(str_cat("dtype=torch.", t.dtype()));
+    if (!default_dtype) suffixes.push_back(str_cat("dtype=trt.", t.dtype()));
   } else {
     text += Printer(t).take();
     const bool guessed = default_dtype || t.dtype() == DType::Int64 || t.dtype() == DType::Bool || t.dtype() == complex_dtype(thread_state.default_dtype);
-    if (!guessed) suffixes.push_back(str_cat("dtype=torch.", t.dtype()));
+    if (!guessed) suffixes.push_back(str_cat("dtype=trt.", t.dtype()));
   }
   if (!suffix.empty()) suffixes.emplace_back(suffix);
 

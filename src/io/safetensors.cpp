@@ -108,7 +108,10 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors, cons
     TRT_CHECK(t.device().is_cpu(), "safetensors: only CPU tensors can be saved, '", name, "' is ", t);
     SafetensorsEntry e;
     e.name = name;
-    e.dtype_text = safetensors_dtype_text(t.dtype());
+    const char* dtype_text = safetensors_dtype_text(t.dtype());
+    TRT_CHECK_CODE(dtype_text, Code::kNotSupported, "safetensors: tensor '", name, "' is ", t, ", a dtype for which the format has no name",
+                   is_complex(t.dtype()) ? "; save view_as_real of it" : "");
+    e.dtype_text = dtype_text;
     e.dtype = t.dtype();
     e.sizes = t.sizes().vec();
     header.entries.push_back(std::move(e));

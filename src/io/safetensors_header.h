@@ -17,7 +17,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_
 // The text, without padding. Throws kInvalidArgument for strings that cannot be written.
 std::string safetensors_header_text(const SafetensorsHeader& header);
 
-// "F32"; the type must be one of the library's.
+// "F32"; NULL for a type that the format has no name for (complex128).
 const char* safetensors_dtype_text(DType dtype);
 
 }  // namespace trt::io

@@ -86,7 +86,7 @@ static trt_tensor* floats(int64_t rows, int64_t cols) {
 
 static void test_round_trip(void** state) {
   (void)state;
-  static const trt_dtype types[] = {TRT_BOOL, TRT_UINT8, TRT_FLOAT64, TRT_FLOAT16, TRT_INT64, TRT_BFLOAT16, TRT_INT8, TRT_INT32, TRT_INT16, TRT_FLOAT32};
+  static const trt_dtype types[] = {TRT_BOOL, TRT_UINT8, TRT_FLOAT64, TRT_FLOAT16, TRT_INT64, TRT_BFLOAT16, TRT_INT8, TRT_INT32, TRT_INT16, TRT_FLOAT32, TRT_COMPLEX64};
   enum { N = sizeof types / sizeof *types + 3 };
   uint8_t bytes[64];
   for (int i = 0; i < 64; ++i) bytes[i] = i % 2;
@@ -137,10 +137,10 @@ static void test_round_trip(void** state) {
       if (trt_tensor_ndim(t)) assert_memory_equal(trt_tensor_sizes(t), trt_tensor_sizes(tensors[i]), 8 * trt_tensor_ndim(t));
       assert_true(trt_tensor_is_contiguous(t));
       assert_int_equal((uintptr_t)trt_tensor_data(t) % trt_dtype_size(trt_tensor_dtype(t)), 0);
-      double a[6], b[6];
-      ok(trt_tensor_copy_to_host(t, a, TRT_FLOAT64, trt_tensor_numel(t)));
-      ok(trt_tensor_copy_to_host(tensors[i], b, TRT_FLOAT64, trt_tensor_numel(t)));
-      assert_memory_equal(a, b, sizeof(double) * (size_t)trt_tensor_numel(t));
+      double a[12], b[12]; /* real and imaginary parts */
+      ok(trt_tensor_copy_to_host(t, a, TRT_COMPLEX128, trt_tensor_numel(t)));
+      ok(trt_tensor_copy_to_host(tensors[i], b, TRT_COMPLEX128, trt_tensor_numel(t)));
+      assert_memory_equal(a, b, 2 * sizeof(double) * (size_t)trt_tensor_numel(t));
       trt_tensor_release(t);
     }
     trt_tensor_list_release(list);
@@ -284,6 +284,20 @@ static void test_foreign_files(void** state) {
   assert_int_equal(*(const uint8_t*)trt_tensor_data(t), 1);
   trt_tensor_release(t);
   trt_safetensors_release(f);
+
+  /* The format names one complex dtype. */
+  ok(trt_safetensors_open(make("{\"z\":{\"dtype\":\"C64\",\"shape\":[2],\"data_offsets\":[0,16]}}", 16), &f));
+  ok(trt_safetensors_tensor(f, "z", TRT_LOAD_COPY, &t));
+  assert_int_equal(trt_tensor_dtype(t), TRT_COMPLEX64);
+  assert_string_equal(trt_safetensors_dtype_text(f, 0), "C64");
+  trt_tensor_release(t);
+  trt_safetensors_release(f);
+  const char* z = "z";
+  int64_t two = 2;
+  ok(trt_zeros(&two, 1, TRT_COMPLEX128, NULL, &t));
+  fails(trt_safetensors_save(in_dir("complex128"), &z, (const trt_tensor* const*)&t, 1, NULL, NULL, 0), TRT_NOT_SUPPORTED, "'z' is complex128[2]");
+  trt_tensor_release(t);
+  fails(trt_safetensors_open(in_dir("complex128"), &f), TRT_NOT_FOUND, "complex128");
 
   /* A bool that is neither 0 nor 1. */
   char data[256];

@@ -54,13 +54,13 @@ void numbers() {
   prints(vec<float>({1, nan, inf}), "tensor([1., nan, inf])");
   prints(vec<float>({100, nan, -inf}), "tensor([100.,  nan, -inf])");
   prints(vec<float>({1.5f, nan, -inf}), "tensor([1.5000,    nan,   -inf])");
-  prints(vec<double>({1.00005, 2}), "tensor([1.0001, 2.0000], dtype=torch.float64)");
-  prints(vec<double>({1e-300, 1e300}), "tensor([1.0000e-300, 1.0000e+300], dtype=torch.float64)");
-  prints(vec<trt::Half>({trt::Half(65504.0f), trt::Half(1.0f)}), "tensor([6.5504e+04, 1.0000e+00], dtype=torch.float16)");
-  prints(vec<trt::BFloat16>({trt::BFloat16(0.1f)}), "tensor([0.1001], dtype=torch.bfloat16)");
+  prints(vec<double>({1.00005, 2}), "tensor([1.0001, 2.0000], dtype=trt.float64)");
+  prints(vec<double>({1e-300, 1e300}), "tensor([1.0000e-300, 1.0000e+300], dtype=trt.float64)");
+  prints(vec<trt::Half>({trt::Half(65504.0f), trt::Half(1.0f)}), "tensor([6.5504e+04, 1.0000e+00], dtype=trt.float16)");
+  prints(vec<trt::BFloat16>({trt::BFloat16(0.1f)}), "tensor([0.1001], dtype=trt.bfloat16)");
   prints(vec<int64_t>({1, -20, 300}), "tensor([  1, -20, 300])");
   prints(vec<int64_t>({std::numeric_limits<int64_t>::min()}), "tensor([-9223372036854775808])");
-  prints(vec<uint8_t>({0, 255}), "tensor([  0, 255], dtype=torch.uint8)");
+  prints(vec<uint8_t>({0, 255}), "tensor([  0, 255], dtype=trt.uint8)");
   prints(bools({1, 0}), "tensor([ True, False])");
 }
 
@@ -100,11 +100,11 @@ void test_shapes(void**) {
 
 void test_empty_and_meta(void**) {
   prints(trt::empty_tensor({0}, DType::Float32), "tensor([])");
-  prints(trt::empty_tensor({0}, DType::Int64), "tensor([], dtype=torch.int64)");
-  prints(trt::empty_tensor({2, 0}, DType::Bool), "tensor([], size=(2, 0), dtype=torch.bool)");
+  prints(trt::empty_tensor({0}, DType::Int64), "tensor([], dtype=trt.int64)");
+  prints(trt::empty_tensor({2, 0}, DType::Bool), "tensor([], size=(2, 0), dtype=trt.bool)");
   const trt::Device meta(trt::DeviceType::Meta, 0);
   prints(trt::empty_tensor({2, 3}, DType::Float32, meta), "tensor(..., device='meta', size=(2, 3))");
-  prints(trt::empty_tensor({4}, DType::Int64, meta), "tensor(..., device='meta', size=(4,), dtype=torch.int64)");
+  prints(trt::empty_tensor({4}, DType::Int64, meta), "tensor(..., device='meta', size=(4,), dtype=trt.int64)");
   prints(trt::empty_tensor({}, DType::Float32, meta), "tensor(..., device='meta', size=())");
 }
 
@@ -118,11 +118,11 @@ void test_bool_bytes(void**) {
 
 void test_suffixes(void**) {
   prints(vec<float>({1}), "tensor([1.], requires_grad=True)", "requires_grad=True");
-  prints(vec<double>({1}), "tensor([1.], dtype=torch.float64, grad_fn=<AddBackward0>)", "grad_fn=<AddBackward0>");
+  prints(vec<double>({1}), "tensor([1.], dtype=trt.float64, grad_fn=<AddBackward0>)", "grad_fn=<AddBackward0>");
   // The line is full: the suffix begins another one.
   prints(range<float>({8}, 0.5f), "tensor([0.0000, 0.5000, 1.0000, 1.5000, 2.0000, 2.5000, 3.0000, 3.5000],\n       requires_grad=True)", "requires_grad=True");
   trt::thread_state.default_dtype = DType::Float64;
-  prints(vec<float>({1}), "tensor([1.], dtype=torch.float32)");
+  prints(vec<float>({1}), "tensor([1.], dtype=trt.float32)");
   prints(vec<double>({1}), "tensor([1.])");
   trt::thread_state.default_dtype = DType::Float32;
 }

@@ -719,6 +719,59 @@ class Cancelling(unittest.TestCase):
         loss.backward()
         self.assertEqual(x.grad.tolist(), [2, 2, 2])
 
+    def test_crossed_blocks(self):
+        def compute():
+            return (trt.ones(2) + 1).tolist()
+
+        # Tasks that take turns on one thread: each ends its own block.
+        def task(token):
+            with token:
+                yield
+                yield
+
+        for first_ends in (True, False):
+            a, b = trt.CancelToken(), trt.CancelToken()
+            first, second = task(a), task(b)
+            next(first), next(second)
+            a.cancel()
+            self.assertEqual(compute(), [2, 2])
+            ended, other = (first, second) if first_ends else (second, first)
+            ended.close()
+            if first_ends:
+                self.assertEqual(compute(), [2, 2])
+                b.cancel()
+            with self.assertRaises(trt.CancelledError):
+                compute()
+            other.close()
+            self.assertEqual(compute(), [2, 2])
+        # A token that is gone is not in force.
+        a, b = trt.CancelToken(), trt.CancelToken()
+        a.cancel()
+        a.__enter__(), b.__enter__()
+        a.__exit__(None, None, None)
+        del a
+        b.__exit__(None, None, None)
+        self.assertEqual(compute(), [2, 2])
+        for wrong in (b, trt.CancelToken()):
+            with self.assertRaisesRegex(RuntimeError, "no block of this token"):
+                wrong.__exit__(None, None, None)
+        failures = []
+        with b:
+            def elsewhere():
+                try:
+                    b.__exit__(None, None, None)
+                except RuntimeError as e:
+                    failures.append(e)
+            t = threading.Thread(target=elsewhere)
+            t.start()
+            t.join()
+            b.__enter__()
+            b.cancel()
+            b.__exit__(None, None, None)
+            self.assertRaises(trt.CancelledError, compute)
+        self.assertEqual(len(failures), 1)
+        self.assertEqual(compute(), [2, 2])
+
     def test_from_another_thread(self):
         token, begun, errors = trt.CancelToken(), threading.Barrier(3), []
 

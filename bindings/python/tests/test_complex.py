@@ -169,9 +169,9 @@ class Complex(unittest.TestCase):
 
     def test_printing(self):
         for values, dtype, text in [
-                ([1 + 2j, -3.5 - 1e-5j], None, "tensor([ 1.0000+2.0000e+00j, -3.5000-1.0000e-05j])"), ([[1 + 2j]], trt.complex128, "tensor([[1.+2.j]], dtype=torch.complex128)"),
+                ([1 + 2j, -3.5 - 1e-5j], None, "tensor([ 1.0000+2.0000e+00j, -3.5000-1.0000e-05j])"), ([[1 + 2j]], trt.complex128, "tensor([[1.+2.j]], dtype=trt.complex128)"),
                 ([0.1 + 100000j, 3], None, "tensor([0.1000+100000.j, 3.0000+0.j])"), (1 + 2j, None, "tensor(1.+2.j)"),
-                ([], trt.complex64, "tensor([], dtype=torch.complex64)")]:
+                ([], trt.complex64, "tensor([], dtype=trt.complex64)")]:
             self.assertEqual(repr(trt.tensor(values, dtype=dtype)), text)
         self.assertIn("...", repr(trt.zeros(2000, dtype=trt.complex64)))
 

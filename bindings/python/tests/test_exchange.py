@@ -261,10 +261,33 @@ class Files(unittest.TestCase):
             self.assertEqual(loaded["list"], [])
         trt.save(trt.ones(3), self.path)
         self.assertEqual(trt.load(self.path).tolist(), [1, 1, 1])
+        for dtype in (trt.complex64, trt.complex128):
+            z = trt.tensor([1 + 2j, 3], dtype=dtype)
+            for obj in ({"z": z}, [z, {"n": z * 2}]):
+                for target in (self.path, io.BytesIO()):
+                    trt.save(obj, target)
+                    if not isinstance(target, str):
+                        target.seek(0)
+                    loaded = trt.load(target)
+                    one = loaded["z"] if isinstance(obj, dict) else loaded[0]
+                    self.assertEqual((one.dtype, one.tolist()), (dtype, z.tolist()))
+        trt.save(trt.ones(3), self.path)
         for bad in ({"a": object()}, {1.5: trt.ones(1)}, {"a": {1, 2}}):
             with self.assertRaises(TypeError):
                 trt.save(bad, self.path)
         self.assertEqual(trt.load(self.path).tolist(), [1, 1, 1])
+
+    def test_complex(self):
+        z = trt.tensor([[1 + 2j, 3], [4j, 5]]).T
+        trt.safetensors.save_file({"z": z}, self.path)
+        with open(self.path, "rb") as f:
+            data = f.read()
+        self.assertIn(b'"C64"', data)
+        for loaded in (trt.safetensors.load_file(self.path), trt.safetensors.load(data), trt.safetensors.load(trt.safetensors.save({"z": z})), trt.load(self.path, mmap=True)):
+            self.assertEqual((loaded["z"].dtype, loaded["z"].tolist()), (z.dtype, z.tolist()))
+        for save in (trt.safetensors.save, lambda tensors: trt.safetensors.save_file(tensors, self.path)):
+            with self.assertRaisesRegex(trt.NotSupportedError, r"tensor 'a.b' is complex128\[3\], .*view_as_real"):
+                save({"a.b": trt.zeros(3, dtype=trt.complex128)})
 
     def test_errors(self):
         with self.assertRaises(FileNotFoundError):
@@ -293,6 +316,10 @@ class Files(unittest.TestCase):
         x = trt.ones(2, 3, dtype=trt.bfloat16).T
         y = pickle.loads(pickle.dumps(x))
         self.assertEqual((y.dtype, y.shape, y.tolist()), (x.dtype, x.shape, x.tolist()))
+        for dtype in (trt.complex64, trt.complex128):
+            x = trt.tensor([[1 + 2j, 3]], dtype=dtype, requires_grad=True)
+            y = pickle.loads(pickle.dumps(x))
+            self.assertEqual((y.dtype, y.shape, y.tolist(), y.requires_grad), (x.dtype, x.shape, x.tolist(), True))
         p = trt.nn.Parameter(trt.ones(2))
         p.note = "kept"
         q = pickle.loads(pickle.dumps(p))

@@ -129,6 +129,9 @@ class inference_mode(_Mode):
         _C.trt_set_inference_mode(self._previous)
 
 
+_blocks = threading.local()  # of a thread: the tokens whose blocks are open, and what was in force around them
+
+
 class CancelToken:
     """Asks threads that compute to give up. A thread in whose `with` block a cancelled token stands gets a CancelledError at the next point where nothing is half
     done: before an operator, between the nodes of a backward pass (which has changed no gradient then), while it waits for a batch (which comes next time).
@@ -140,12 +143,12 @@ class CancelToken:
         threading.Thread(target=work).start()
         token.cancel()
 
-    Blocks nest; the innermost counts. One token may stand in blocks of any number of threads.
+    Blocks nest; the innermost, of those that are open in the thread, counts. One token may stand in blocks of any number of threads. Blocks that end in another
+    order than that of their beginnings (as those of generators may) leave in force what is still open.
     """
 
     def __init__(self):
         self._handle = _C.trt_cancel_token_create()
-        self._before = threading.local()
 
     def cancel(self) -> None:
         """Cancels, for ever. Any thread may do it."""
@@ -156,10 +159,17 @@ class CancelToken:
         return _C.trt_cancel_token_is_cancelled(self)
 
     def __enter__(self):
-        # The library only borrows tokens: the ones before are kept here, this one by the block.
-        self._before.__dict__.setdefault("tokens", []).append((_C.trt_cancel_token_set_current(self), self))
+        # The library only borrows tokens: the list keeps those of open blocks.
+        blocks = _blocks.__dict__.setdefault("tokens", [])
+        before = _C.trt_cancel_token_set_current(self)
+        if not blocks:
+            _blocks.outside = before
+        blocks.append(self)
         return self
 
     def __exit__(self, *_):
-        before, _self = self._before.tokens.pop()
-        _C.trt_cancel_token_set_current(before)
+        blocks = _blocks.__dict__.get("tokens", [])
+        if self not in blocks:
+            raise RuntimeError("CancelToken: no block of this token is open in this thread")
+        del blocks[len(blocks) - 1 - blocks[::-1].index(self)]
+        _C.trt_cancel_token_set_current(blocks[-1] if blocks else _blocks.outside)

@@ -230,13 +230,18 @@ class Tensor(_C.TensorBase):
 
         if not self.is_leaf:
             raise RuntimeError("a tensor with a history cannot be pickled; use tensor.detach()")
-        return _unpickle, (type(self), safetensors.save({"": self.detach()}), self.requires_grad, dict(self.__dict__) or None)
+        data = {"": self.detach()}
+        if self.dtype.name == "complex128":  # for which that format has no name
+            data = {"complex": _C._operators["view_as_real"](data[""])}
+        return _unpickle, (type(self), safetensors.save(data), self.requires_grad, dict(self.__dict__) or None)
 
 
 def _unpickle(cls, data, requires_grad, attributes):
     from trt import safetensors
 
-    t = safetensors.load(data)[""]
+    ((name, t),) = safetensors.load(data).items()
+    if name == "complex":
+        t = _C._operators["view_as_complex"](t)
     if cls is not Tensor:
         t = cls._make_subclass(cls, t, requires_grad)
     elif requires_grad:

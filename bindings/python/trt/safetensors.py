@@ -7,7 +7,7 @@ import struct
 from trt import _C
 
 _NAMES = {"bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "float16": "F16", "bfloat16": "BF16", "float32": "F32",
-          "float64": "F64"}
+          "float64": "F64", "complex64": "C64"}
 _DTYPES = {text: name for name, text in _NAMES.items()}
 _MODES = {"map": 0, "copy": 1}
 
@@ -63,6 +63,8 @@ def save(tensors, metadata=None) -> bytes:
     if metadata:
         header["__metadata__"] = dict(metadata)
     for name, t in tensors.items():
+        if t.dtype.name not in _NAMES:
+            raise _C.NotSupportedError(f"safetensors: tensor '{name}' is {t.dtype.name}{list(t.shape)}, a dtype for which the format has no name; save view_as_real of it")
         data = t.detach()._tobytes()
         header[name] = {"dtype": _NAMES[t.dtype.name], "shape": list(t.shape), "data_offsets": [at, at + len(data)]}
         parts.append(data)

@@ -9,13 +9,16 @@ _STRUCTURE = "trt.structure"
 
 
 def _is_plain(obj):
-    return isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, _C.TensorBase) for k, v in obj.items())
+    return isinstance(obj, dict) and all(isinstance(k, str) and isinstance(v, _C.TensorBase) and v.dtype.name != "complex128" for k, v in obj.items())
 
 
 def _encode(obj, name, tensors):
     """The structure of an object as JSON; its tensors are put into `tensors` by their path."""
     if isinstance(obj, _C.TensorBase):
         name = name or "tensor"
+        if obj.dtype.name == "complex128":  # the format has no name for it
+            tensors[name] = _C._operators["view_as_real"](obj.detach())
+            return {"complex": name}
         tensors[name] = obj
         return {"tensor": name}
     if obj is None or isinstance(obj, (bool, int, float, str)):
@@ -36,6 +39,8 @@ def _decode(node, tensors):
     (kind, value), = node.items()
     if kind == "tensor":
         return tensors[value]
+    if kind == "complex":
+        return _C._operators["view_as_complex"](tensors[value])
     if kind == "value":
         return value
     if kind == "dict":
@@ -47,7 +52,7 @@ def save(obj, f, *, metadata=None):
     """Saves a state dict, or tensors, numbers and strings in nested dicts, lists and tuples, to a path or a binary file.
 
     The file is in the safetensors format: every tensor has its path in the structure as name ("optimizer.state.0.step"), so that other programs
-    find it; the structure itself, where it is more than a dict of tensors, and `metadata` (a dict of strings) stand in the file's metadata. A
+    find it (a complex128 one as the float64 tensor of its parts); the structure itself, where it is more than a dict of tensors, and `metadata` (a dict of strings) stand in the file's metadata. A
     file at a path is replaced atomically.
     """
     metadata = dict(metadata or {})

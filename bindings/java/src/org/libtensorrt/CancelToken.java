@@ -86,15 +86,16 @@ public final class CancelToken extends NativeObject {
    * @param task what to run
    */
   public void run(Runnable task) {
+    enter();
     try {
-      call(() -> {
+      long before = Native.trt_cancel_token_set_current(pointer);
+      try {
         task.run();
-        return null;
-      });
-    } catch (RuntimeException e) {
-      throw e;
-    } catch (Exception e) {
-      throw new AssertionError(e);
+      } finally {
+        Native.trt_cancel_token_set_current(before);
+      }
+    } finally {
+      leave();
     }
   }
 

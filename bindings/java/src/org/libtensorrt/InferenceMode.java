@@ -5,7 +5,7 @@ package org.libtensorrt;
  * bookkeeping.
  */
 public final class InferenceMode implements AutoCloseable {
-  private final NoGrad.Mode mode = new NoGrad.Mode(Native.trt_set_inference_mode(true));
+  private final NoGrad.Mode mode = NoGrad.Mode.inference(true);
 
   /** Switches inference mode on. */
   public InferenceMode() {}
@@ -19,11 +19,13 @@ public final class InferenceMode implements AutoCloseable {
     return Native.trt_inference_mode();
   }
 
-  /** Restores the mode from before. */
+  /**
+   * Restores the mode from before.
+   *
+   * @throws IllegalStateException on another thread, or while a mode that was begun inside of this one is still on; nothing changes then
+   */
   @Override
   public void close() {
-    if (mode.end()) {
-      Native.trt_set_inference_mode(mode.before);
-    }
+    mode.end();
   }
 }

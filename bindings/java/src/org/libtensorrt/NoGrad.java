@@ -10,7 +10,7 @@ package org.libtensorrt;
  * }</pre>
  */
 public final class NoGrad implements AutoCloseable {
-  private final Mode mode = new Mode(Native.trt_set_grad_mode(false));
+  private final Mode mode = Mode.grad(false);
 
   /** Switches recording off. */
   public NoGrad() {}
@@ -23,33 +23,65 @@ public final class NoGrad implements AutoCloseable {
     return Native.trt_grad_mode();
   }
 
-  /** Restores the mode from before. */
+  /**
+   * Restores the mode from before.
+   *
+   * @throws IllegalStateException on another thread, or while a mode that was begun inside of this one is still on; nothing changes then
+   */
   @Override
   public void close() {
-    if (mode.end()) {
-      Native.trt_set_grad_mode(mode.before);
-    }
+    mode.end();
   }
 
-  /** A mode of a thread, to be restored by it, once. */
+  /** A mode of a thread, to be restored by it, once. Those of grad mode nest, and those of inference mode. */
   static final class Mode {
-    final boolean before;
     private final Thread thread = Thread.currentThread();
+    private final ThreadState state = ThreadState.current();
+    private final boolean inference;
+    private final Mode outer;
+    private final boolean before;
     private boolean ended;
 
-    Mode(boolean before) {
-      this.before = before;
+    private Mode(boolean inference, boolean value) {
+      this.inference = inference;
+      outer = inference ? state.inferenceMode : state.gradMode;
+      before = inference ? Native.trt_set_inference_mode(value) : Native.trt_set_grad_mode(value);
+      become(this);
     }
 
-    boolean end() {
+    static Mode grad(boolean value) {
+      return new Mode(false, value);
+    }
+
+    static Mode inference(boolean value) {
+      return new Mode(true, value);
+    }
+
+    private void become(Mode innermost) {
+      if (inference) {
+        state.inferenceMode = innermost;
+      } else {
+        state.gradMode = innermost;
+      }
+    }
+
+    void end() {
       if (ended) {
-        return false;
+        return;
       }
       if (Thread.currentThread() != thread) {
         throw new IllegalStateException("a mode must be ended by the thread that began it");
       }
+      if ((inference ? state.inferenceMode : state.gradMode) != this) {
+        throw new IllegalStateException("a mode that was begun inside of this one is still on");
+      }
       ended = true;
-      return true;
+      become(outer);
+      if (inference) {
+        Native.trt_set_inference_mode(before);
+      } else {
+        Native.trt_set_grad_mode(before);
+      }
     }
   }
 }

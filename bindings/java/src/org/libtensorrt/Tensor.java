@@ -448,7 +448,7 @@ public final class Tensor extends TensorOperators {
     }
   }
 
-  /** What PyTorch would print. */
+  /** The text that Python's {@code print} shows: values, shape where they do not tell it, dtype, history. */
   @Override
   public String toString() {
     return super.toString();

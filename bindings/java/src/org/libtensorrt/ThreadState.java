@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What a thread keeps: its innermost scope, and a table that keeps the HandleRefs of its objects alive. Only its thread writes the table, so
+ * What a thread keeps: its innermost scope and modes, and a table that keeps the HandleRefs of its objects alive. Only its thread writes the table, so
  * watching an object takes no lock; a closed HandleRef gives its place to the next one. The table of a thread that ended goes, with what is
  * in it, to the next new thread.
  */
@@ -19,6 +19,9 @@ final class ThreadState {
   private static final ThreadLocal<ThreadState> CURRENT = ThreadLocal.withInitial(ThreadState::create);
 
   TensorScope scope;
+  /** The innermost modes that are on. */
+  NoGrad.Mode gradMode;
+  NoGrad.Mode inferenceMode;
   /** Handles that this thread received and gave back: each counted by one thread only. */
   long made;
   long released;
@@ -41,6 +44,8 @@ final class ThreadState {
         Thread t = s.thread.get();
         if (t == null || !t.isAlive()) {
           s.thread = new WeakReference<>(Thread.currentThread());
+          s.gradMode = null;
+          s.inferenceMode = null;
           if (s.scope != null) {
             s.scope.abandon(s);
           }

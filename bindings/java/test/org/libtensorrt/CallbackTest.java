@@ -494,6 +494,12 @@ final class CallbackTest {
       assertEquals(6, loss.itemDouble());
       x.mul(2).sum().backward();
 
+      // What a task throws comes out as it is, checked exceptions that the compiler did not see included.
+      Exception own = new Exception("own");
+      assertSame(own, assertThrows(Exception.class, () -> token.run(() -> CallbackTest.<RuntimeException>hurl(own))));
+      assertSame(own, assertThrows(Exception.class, () -> token.call(() -> { throw own; })));
+      loss.itemDouble();
+
       // In another thread, in the middle of a training loop.
       CancelToken other = new CancelToken();
       Throwable[] thrown = new Throwable[1];
@@ -513,6 +519,11 @@ final class CallbackTest {
       assertTrue(thrown[0] instanceof TensorException.Cancelled, String.valueOf(thrown[0]));
       assertThrows(IllegalStateException.class, other::cancel);
     }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <E extends Exception> void hurl(Exception e) throws E {
+    throw (E) e;
   }
 
   private static void train(CountDownLatch begun) {

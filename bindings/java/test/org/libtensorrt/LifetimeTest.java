@@ -203,6 +203,25 @@ final class LifetimeTest {
   }
 
   @Test
+  void crossedModes() {
+    NoGrad outer = new NoGrad();
+    EnableGrad inner = new EnableGrad();
+    InferenceMode other = new InferenceMode();
+    assertTrue(assertThrows(IllegalStateException.class, outer::close).getMessage().contains("still on"));
+    assertTrue(NoGrad.isGradEnabled() && InferenceMode.isEnabled());
+    InferenceMode again = new InferenceMode();
+    assertThrows(IllegalStateException.class, other::close);
+    again.close();
+    inner.close(); // inference mode is another matter
+    inner.close();
+    assertFalse(NoGrad.isGradEnabled());
+    outer.close();
+    assertTrue(NoGrad.isGradEnabled() && InferenceMode.isEnabled());
+    other.close();
+    assertFalse(InferenceMode.isEnabled());
+  }
+
+  @Test
   void forgottenObjects() throws Exception {
     long before = ThreadState.alive();
     for (int i = 0; i < 10_000; i++) {
