@@ -187,6 +187,9 @@ func (t *Tensor) RetainGrad() error {
 	return t.with("RetainGrad", func(h uintptr) error { return statusError(capi.Trt_tensor_retain_grad(h)) })
 }
 
+// RetainsGrad tells whether RetainGrad was called.
+func (t *Tensor) RetainsGrad() bool { return metadata(t, capi.Trt_tensor_retains_grad) }
+
 // Detach gives the same elements without history; memory and version counter are shared.
 func (t *Tensor) Detach() (*Tensor, error) {
 	h := t.enter()

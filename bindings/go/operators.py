@@ -230,8 +230,8 @@ class Function:
     def comment(self):
         op = self.v.op
         if self.v.kind == "functional":
-            doc = op.doc or f"PyTorch's {op.schema.name}."
-            doc = doc.replace("`", "")
+            from gen.docs import facts
+            doc = "\n\n".join([op.doc, " ".join(facts(op))]).replace("`", "")
         elif self.v.kind == "inplace":
             doc = f"the in-place form of {go_name(self.base())}: it writes the result into its receiver." if self.method else "the in-place form."
         else:

@@ -227,16 +227,18 @@ def doc_text(text):
 
 
 def comment(v, m, result):
+    from gen.docs import facts
+    from gen.model import is_factory
     op, s = v.op, v.schema
-    doc = op.doc or f"PyTorch's `{s.name}`."
+    doc = op.doc
     if v.kind == "inplace":
         doc += " In place: this tensor is changed."
     elif v.kind == "out":
-        doc += " Written into given tensors, which are resized where their shape differs."
+        doc += " Written into given tensors, which are resized where their shape differs" + (", and say dtype and device." if is_factory(op.schema) else ".")
     lines = textwrap.wrap(doc_text(doc), 112)
     schema = doc_text(f"`{s.text()}`")
-    gradient = "" if v.kind != "functional" else " Gradient: " + ("yes." if op.grad else "through the operators that it is made of." if op.kind == "composite" else "none.")
-    lines += ["", *textwrap.wrap(f"<p>Schema: {schema}.{gradient}", 112)]
+    more = [] if v.kind != "functional" else [doc_text(l) for l in facts(op)]
+    lines += ["", *textwrap.wrap("<p>" + " ".join([*more, f"Schema: {schema}."]), 112)]
     tags = []
     for type_, n, a in m.params:
         noun = NOUN[a.type.kind]

@@ -10,6 +10,7 @@ adds the declarations of another folder.
 import argparse
 import keyword
 import os
+import re
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "src", "ops"))
 
 from gen import model  # noqa: E402
+from gen.docs import facts  # noqa: E402
 from gen.emit_c import c_outputs  # noqa: E402
 from gen.schema import Argument, Type  # noqa: E402
 
@@ -180,7 +182,9 @@ def c_argument(p, i):
 
 
 def call_text(o, symbol, more=()):
-    args = [x for i, p in enumerate(o.params[:len(o.variant.schema.args)]) for x in c_argument(p, i)]
+    # The tensor to write into says dtype and device.
+    left_out = ("dtype", "device") if more and model.is_factory(o.op.schema) and o.out and symbol == o.out.c_symbol else ()
+    args = [x for i, p in enumerate(o.params[:len(o.variant.schema.args)]) if p.name not in left_out for x in c_argument(p, i)]
     call = f"{symbol}({', '.join(args + list(more))})"
     # What only changes metadata is never worth giving the GIL away.
     return call if o.op.kind == "view" else f"a.call([&] {{ return {call}; }})"
@@ -191,7 +195,10 @@ def body(o, ident):
     index = {p.name: i for i, p in enumerate(o.params)}
     if o.out:
         at = index["out"]
-        if len(schema.returns) == 1:
+        if model.is_factory(o.op.schema):
+            lines.append(f"  if (a.given({at})) {{\n    if (!fits_out(a, {at}, {index['dtype']}, {index['device']}, {quoted(schema.name)})) return nullptr;\n"
+                         f"    return give_filled({call_text(o, o.out.c_symbol, [f'a.tensor({at})'])}, a.object({at}), a.boolean({index['requires_grad']}));\n  }}")
+        elif len(schema.returns) == 1:
             lines.append(f"  if (a.given({at})) return give_again({call_text(o, o.out.c_symbol, [f'a.tensor({at})'])}, a.object({at}));")
         else:
             n = len(schema.returns)
@@ -274,16 +281,21 @@ def signature_text(o, self_name):
     return f"({', '.join(parts)}) -> {return_text(o)}"
 
 
+def texts_of(overloads, self_name):
+    """What the overloads do, in lines: each sentence once."""
+    texts = []
+    docs = [o.op.doc if o.variant.kind == "functional" else f"In-place form of {o.op.schema.name}: {o.op.doc}" for o in overloads]
+    for text in docs + [f for o in overloads if o.variant.kind == "functional" for f in facts(o.op)]:
+        if self_name != "self":
+            text = re.sub(r"`[^`]*`", lambda code: re.sub(r"\bself\b", self_name, code[0]), text)
+        if text not in texts:
+            texts.append(text)
+    return [l for t in texts for l in textwrap.wrap(" ".join(t.split()), 100)]
+
+
 def documentation(name, overloads, self_name, leading):
     """(text signature or "", text)."""
-    texts = []
-    for o in overloads:
-        doc = o.op.doc if o.variant.kind == "functional" else f"In-place form of {o.op.schema.name}: {o.op.doc}"
-        if self_name != "self":
-            doc = doc.replace("`self`", f"`{self_name}`").replace("`self ", f"`{self_name} ").replace(" self`", f" {self_name}`")
-        if doc not in texts:
-            texts.append(doc)
-    lines = [name + signature_text(o, self_name) for o in overloads] + [""] + [l for t in texts for l in textwrap.wrap(" ".join(t.split()), 100)]
+    lines = [name + signature_text(o, self_name) for o in overloads] + [""] + texts_of(overloads, self_name)
     head = ""
     if len(overloads) == 1:
         params = python_params(overloads[0], self_name)
@@ -351,6 +363,25 @@ bool need_outs(size_t given, size_t needed, const char* name) {{
   if (given == needed) return true;
   PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be a tuple of %zu tensors, got %zu", name, needed, given);
   return false;
+}}
+
+// Whether the tensor that a factory is to fill has the dtype and device that the call names, if it does.
+bool fits_out(Args& a, int out, int dtype, int device, const char* name) {{
+  const trt_tensor* t = a.tensor(out);
+  if (a.given(dtype) && a.dtype(dtype) != trt_tensor_dtype(t)) {{
+    PyErr_Format(PyExc_RuntimeError, "%s: dtype %s does not match that of 'out', %s", name, trt_dtype_name(a.dtype(dtype)), trt_dtype_name(trt_tensor_dtype(t)));
+    return false;
+  }}
+  if (a.given(device) && a.optional_device(device)->type != trt_tensor_device(t).type) {{
+    PyErr_Format(PyExc_RuntimeError, "%s: the device does not match that of 'out'", name);
+    return false;
+  }}
+  return true;
+}}
+
+PyObject* give_filled(trt_status* status, PyObject* out, bool requires_grad) {{
+  if (!status && requires_grad) status = trt_tensor_set_requires_grad(tensor_of(out), true);
+  return give_again(status, out);
 }}
 
 {"".join(bodies)}
@@ -443,10 +474,13 @@ def stub_of(name, overloads, self_name, indent):
             forms.append((variadic_params(o, self_name), return_annotation(name, o)))
     pad = "    " * indent
     out = []
-    for params, result in forms:
+    lines = [line.replace("\\", "\\\\") for line in texts_of(overloads, self_name)]
+    text = '"""' + lines[0] + "".join(f"\n{pad}    {line}" for line in lines[1:]) + (f"\n{pad}    " if len(lines) > 1 else "") + '"""'
+    for i, (params, result) in enumerate(forms):
         if len(forms) > 1:
             out.append(f"{pad}@overload\n")
-        out.append(f"{pad}def {name}({', '.join(params)}) -> {result}: ...\n")
+        # The first form says it for all.
+        out.append(f"{pad}def {name}({', '.join(params)}) -> {result}:" + (" ...\n" if i else f"\n{pad}    {text}\n{pad}    ...\n"))
     return "".join(out)
 
 

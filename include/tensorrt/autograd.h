@@ -77,6 +77,8 @@ TRT_API trt_status* trt_tensor_set_grad(trt_tensor* tensor, const trt_tensor* gr
  * that shares its memory is, the gradient of the new value is kept. @since 0.1
  */
 TRT_API trt_status* trt_tensor_retain_grad(trt_tensor* tensor);
+/** Whether trt_tensor_retain_grad was called for this tensor, which is no leaf; false for NULL. @since 0.1 */
+TRT_API bool trt_tensor_retains_grad(const trt_tensor* tensor);
 /**
  * Gives a tensor the elements of another one: memory (which they share from now on), sizes, strides, dtype and device. The tensor keeps its identity,
  * requires_grad, hooks and gradient (PyTorch's `tensor.data = data`); all handles to it see the change, which counts in its version (not in that of

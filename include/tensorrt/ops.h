@@ -34,16 +34,16 @@ extern "C" {
 
 /**
  * `self`, or a 0-d tensor as a vector of one element.
- * Schema: `atleast_1d(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `atleast_1d(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_atleast_1d(const trt_tensor* self, trt_tensor** out);
 
 /**
  * atleast_1d of each.
- * Schema: `atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_atleast_1d_sequence(const trt_tensor* const* tensors, size_t tensors_count,
@@ -51,16 +51,16 @@ TRT_API trt_status* trt_atleast_1d_sequence(const trt_tensor* const* tensors, si
 
 /**
  * `self` with leading dimensions of size 1 until it has two.
- * Schema: `atleast_2d(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `atleast_2d(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_atleast_2d(const trt_tensor* self, trt_tensor** out);
 
 /**
  * atleast_2d of each.
- * Schema: `atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_atleast_2d_sequence(const trt_tensor* const* tensors, size_t tensors_count,
@@ -68,16 +68,16 @@ TRT_API trt_status* trt_atleast_2d_sequence(const trt_tensor* const* tensors, si
 
 /**
  * `self` with dimensions of size 1 until it has three (a vector becomes the middle one, a matrix the first two).
- * Schema: `atleast_3d(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `atleast_3d(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_atleast_3d(const trt_tensor* self, trt_tensor** out);
 
 /**
  * atleast_3d of each.
- * Schema: `atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_atleast_3d_sequence(const trt_tensor* const* tensors, size_t tensors_count,
@@ -85,8 +85,8 @@ TRT_API trt_status* trt_atleast_3d_sequence(const trt_tensor* const* tensors, si
 
 /**
  * A view with the dimensions `source` at the places `destination`, the others in their order.
- * Schema: `movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_movedim_intlist(const trt_tensor* self, const int64_t* source, size_t source_count, const
@@ -94,16 +94,16 @@ TRT_API trt_status* trt_movedim_intlist(const trt_tensor* self, const int64_t* s
 
 /**
  * A view with dimension `source` at the place `destination`.
- * Schema: `movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_movedim_int(const trt_tensor* self, int64_t source, int64_t destination, trt_tensor** out);
 
 /**
  * The same as movedim.
- * Schema: `moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_moveaxis_intlist(const trt_tensor* self, const int64_t* source, size_t source_count, const
@@ -111,88 +111,88 @@ TRT_API trt_status* trt_moveaxis_intlist(const trt_tensor* self, const int64_t* 
 
 /**
  * The same as movedim.
- * Schema: `moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_moveaxis_int(const trt_tensor* self, int64_t source, int64_t destination, trt_tensor** out);
 
 /**
  * The same as transpose.
- * Schema: `swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_swapaxes(const trt_tensor* self, int64_t axis0, int64_t axis1, trt_tensor** out);
 
 /**
  * The same as transpose.
- * Schema: `swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_swapdims(const trt_tensor* self, int64_t dim0, int64_t dim1, trt_tensor** out);
 
 /**
  * The transpose of a matrix; a vector or 0-d tensor itself.
- * Schema: `t(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `t(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_t(const trt_tensor* self, trt_tensor** out);
 
 /**
  * A view with the last two dimensions exchanged.
- * Schema: `mT(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `mT(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_mT(const trt_tensor* self, trt_tensor** out);
 
 /**
  * A view with the dimensions in reverse order.
- * Schema: `T(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `T(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_T(const trt_tensor* self, trt_tensor** out);
 
 /**
  * A view with the last two dimensions exchanged; of a complex tensor the conjugate of that, in new memory.
- * Schema: `adjoint(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `adjoint(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_adjoint(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` expanded to the shape of `other`.
- * Schema: `expand_as(Tensor(a) self, Tensor other) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `expand_as(Tensor(a) self, Tensor other) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_expand_as(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
  * `self` viewed in the shape of `other`.
- * Schema: `view_as(Tensor(a) self, Tensor other) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `view_as(Tensor(a) self, Tensor other) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_view_as(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
  * `self` in the shape of `other`.
- * Schema: `reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_reshape_as(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
  * The same as expand.
- * Schema: `broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_broadcast_to(const trt_tensor* self, const int64_t* size, size_t size_count, trt_tensor**
@@ -200,8 +200,8 @@ TRT_API trt_status* trt_broadcast_to(const trt_tensor* self, const int64_t* size
 
 /**
  * The tensors expanded to the shape that they broadcast to.
- * Schema: `broadcast_tensors(Tensor[] tensors) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `broadcast_tensors(Tensor[] tensors) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_broadcast_tensors(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor_list**
@@ -209,8 +209,8 @@ TRT_API trt_status* trt_broadcast_tensors(const trt_tensor* const* tensors, size
 
 /**
  * The coordinates of a grid made of vectors; with indexing xy the first two dimensions are exchanged.
- * Schema: `meshgrid(Tensor[] tensors, *, str indexing='ij') -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `meshgrid(Tensor[] tensors, *, str indexing='ij') -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_meshgrid(const trt_tensor* const* tensors, size_t tensors_count, const char* indexing,
@@ -218,39 +218,39 @@ TRT_API trt_status* trt_meshgrid(const trt_tensor* const* tensors, size_t tensor
 
 /**
  * All combinations of elements of the vectors, one a row (a single vector itself).
- * Schema: `cartesian_prod(Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `cartesian_prod(Tensor[] tensors) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_cartesian_prod(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
 
 /**
  * The elements as a vector.
- * Schema: `ravel(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `ravel(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_ravel(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` in the dtype of `other`.
- * Schema: `type_as(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `type_as(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_type_as(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
  * A copy of `length` positions from `start` along `dim`.
- * Schema: `narrow_copy(Tensor self, int dim, int start, int length) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `narrow_copy(Tensor self, int dim, int start, int length) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_narrow_copy(const trt_tensor* self, int64_t dim, int64_t start, int64_t length, trt_tensor**
     out);
 
 /**
- * Out form of trt_narrow_copy: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_narrow_copy`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_narrow_copy_out(const trt_tensor* self, int64_t dim, int64_t start, int64_t length,
@@ -258,90 +258,109 @@ TRT_API trt_status* trt_narrow_copy_out(const trt_tensor* self, int64_t dim, int
 
 /**
  * A matrix with the given matrices (vectors count as rows) along its diagonal, zero elsewhere.
- * Schema: `block_diag(Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `block_diag(Tensor[] tensors) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_block_diag(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
 
 /**
  * `steps` powers of `base`, with exponents evenly spaced from `start` to `end`.
+ * Gradient: through the operators that it is made of.
  * Schema: `logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Device?
  * device=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_logspace(trt_scalar start, trt_scalar end, int64_t steps, double base, trt_dtype dtype,
     const trt_device* device, trt_tensor** out);
 
 /**
+ * Out form of `trt_logspace`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_logspace_out(trt_scalar start, trt_scalar end, int64_t steps, double base, trt_tensor* out);
+
+/**
  * The real part, a view; of a real tensor the tensor itself.
- * Schema: `real(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `real(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_real(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The imaginary part of a complex tensor, a view.
- * Schema: `imag(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `imag(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_imag(const trt_tensor* self, trt_tensor** out);
 
 /**
  * Whether the imaginary part is zero; true throughout for a real tensor.
- * Schema: `isreal(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `isreal(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_isreal(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The complex conjugate, in new memory; of a real tensor the tensor itself.
- * Schema: `conj(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `conj(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_conj(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The complex tensor with these parts (float32 or float64, of one dtype; they broadcast).
- * Schema: `complex(Tensor real, Tensor imag) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `complex(Tensor real, Tensor imag) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_complex(const trt_tensor* real, const trt_tensor* imag, trt_tensor** out);
 
 /**
+ * Out form of `trt_complex`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_complex_out(const trt_tensor* real, const trt_tensor* imag, trt_tensor* out);
+
+/**
  * The complex tensor with these absolute values and angles (float32 or float64, of one dtype; they broadcast).
- * Schema: `polar(Tensor abs, Tensor angle) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `polar(Tensor abs, Tensor angle) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_polar(const trt_tensor* abs, const trt_tensor* angle, trt_tensor** out);
 
 /**
+ * Out form of `trt_polar`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_polar_out(const trt_tensor* abs, const trt_tensor* angle, trt_tensor* out);
+
+/**
  * The tensor itself; conjugation is never postponed.
- * Schema: `resolve_conj(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `resolve_conj(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_resolve_conj(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The tensor itself; negation is never postponed.
- * Schema: `resolve_neg(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `resolve_neg(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_resolve_neg(const trt_tensor* self, trt_tensor** out);
 
 /**
  * Views of the given sizes along `dim`.
- * Schema: `split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_split_with_sizes(const trt_tensor* self, const int64_t* split_sizes, size_t
@@ -349,8 +368,8 @@ TRT_API trt_status* trt_split_with_sizes(const trt_tensor* self, const int64_t* 
 
 /**
  * `sections` views along `dim`, the first ones larger by one where the size is no multiple.
- * Schema: `tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_tensor_split_sections(const trt_tensor* self, int64_t sections, int64_t dim,
@@ -358,8 +377,8 @@ TRT_API trt_status* trt_tensor_split_sections(const trt_tensor* self, int64_t se
 
 /**
  * Views along `dim`, cut at the given positions.
- * Schema: `tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_tensor_split_indices(const trt_tensor* self, const int64_t* indices, size_t indices_count,
@@ -367,9 +386,9 @@ TRT_API trt_status* trt_tensor_split_indices(const trt_tensor* self, const int64
 
 /**
  * tensor_split with the number of sections (0-d) or the positions (1-D) in an int64 tensor.
+ * Gradient: through the operators that it is made of.
  * Schema: `tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor tensor_indices_or_sections, int dim=0) ->
  * Tensor[]`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_tensor_split_tensor_indices_or_sections(const trt_tensor* self, const trt_tensor*
@@ -377,16 +396,16 @@ TRT_API trt_status* trt_tensor_split_tensor_indices_or_sections(const trt_tensor
 
 /**
  * Equal views along dimension 1 (0 of a vector).
- * Schema: `hsplit.int(Tensor(a) self, int sections) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `hsplit.int(Tensor(a) self, int sections) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_hsplit_int(const trt_tensor* self, int64_t sections, trt_tensor_list** out);
 
 /**
  * Views along dimension 1 (0 of a vector), cut at the given positions.
- * Schema: `hsplit.array(Tensor(a) self, int[] indices) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `hsplit.array(Tensor(a) self, int[] indices) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_hsplit_array(const trt_tensor* self, const int64_t* indices, size_t indices_count,
@@ -394,16 +413,16 @@ TRT_API trt_status* trt_hsplit_array(const trt_tensor* self, const int64_t* indi
 
 /**
  * Equal views along dimension 0.
- * Schema: `vsplit.int(Tensor(a) self, int sections) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `vsplit.int(Tensor(a) self, int sections) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_vsplit_int(const trt_tensor* self, int64_t sections, trt_tensor_list** out);
 
 /**
  * Views along dimension 0, cut at the given positions.
- * Schema: `vsplit.array(Tensor(a) self, int[] indices) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `vsplit.array(Tensor(a) self, int[] indices) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_vsplit_array(const trt_tensor* self, const int64_t* indices, size_t indices_count,
@@ -411,16 +430,16 @@ TRT_API trt_status* trt_vsplit_array(const trt_tensor* self, const int64_t* indi
 
 /**
  * Equal views along dimension 2.
- * Schema: `dsplit.int(Tensor(a) self, int sections) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `dsplit.int(Tensor(a) self, int sections) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_dsplit_int(const trt_tensor* self, int64_t sections, trt_tensor_list** out);
 
 /**
  * Views along dimension 2, cut at the given positions.
- * Schema: `dsplit.array(Tensor(a) self, int[] indices) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `dsplit.array(Tensor(a) self, int[] indices) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_dsplit_array(const trt_tensor* self, const int64_t* indices, size_t indices_count,
@@ -428,8 +447,8 @@ TRT_API trt_status* trt_dsplit_array(const trt_tensor* self, const int64_t* indi
 
 /**
  * The `n`-th differences of neighbours along `dim`.
- * Schema: `diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_diff(const trt_tensor* self, int64_t n, int64_t dim, const trt_tensor* prepend, const
@@ -437,42 +456,54 @@ TRT_API trt_status* trt_diff(const trt_tensor* self, int64_t n, int64_t dim, con
 
 /**
  * `-self * log(self)`, 0 at 0, -infinity below.
+ * Formula: `where(isnan(self), self, where(self > 0.0, -(self * log(self)), where(self == 0.0, 0.0, -inf)))`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_entr(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_entr(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_entr: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_special_entr`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_entr_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The distribution function of the standard normal distribution.
+ * Formula: `0.5 * erfc(self * -0.7071067811865476)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_ndtr(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_ndtr(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_ndtr: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_special_ndtr`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_ndtr_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `self * log1p(other)`, 0 where `self` is 0 and `other` is no NaN.
+ * Formula: `where(isnan(other), nan, where(self == 0.0, 0.0, self * log1p(other)))`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `special_xlog1py(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_xlog1py(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_special_xlog1py: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_special_xlog1py`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_xlog1py_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
@@ -480,15 +511,15 @@ TRT_API trt_status* trt_special_xlog1py_out(const trt_tensor* self, const trt_te
 /**
  * The elements limited to [`min`, `max`]; one of both may be missing. If `min` is greater than `max`, all become
  * `max`.
- * Schema: `clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp(const trt_tensor* self, const trt_scalar* min, const trt_scalar* max, trt_tensor**
     out);
 
 /**
- * Out form of trt_clamp: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_clamp`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_out(const trt_tensor* self, const trt_scalar* min, const trt_scalar* max, trt_tensor*
@@ -496,15 +527,15 @@ TRT_API trt_status* trt_clamp_out(const trt_tensor* self, const trt_scalar* min,
 
 /**
  * The elements limited to [`min`, `max`], elementwise.
- * Schema: `clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_tensor(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
     trt_tensor** out);
 
 /**
- * Out form of trt_clamp_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_clamp_tensor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_tensor_out(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
@@ -512,31 +543,31 @@ TRT_API trt_status* trt_clamp_tensor_out(const trt_tensor* self, const trt_tenso
 
 /**
  * clamp in place.
- * Schema: `clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)`
  * Gradient: through the operators that it is made of.
+ * Schema: `clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)`
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_(trt_tensor* self, const trt_scalar* min, const trt_scalar* max);
 
 /**
  * clamp in place.
- * Schema: `clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)`
  * Gradient: through the operators that it is made of.
+ * Schema: `clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)`
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_tensor_(trt_tensor* self, const trt_tensor* min, const trt_tensor* max);
 
 /**
  * The same as clamp.
- * Schema: `clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_clip(const trt_tensor* self, const trt_scalar* min, const trt_scalar* max, trt_tensor**
     out);
 
 /**
- * Out form of trt_clip: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_clip`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_clip_out(const trt_tensor* self, const trt_scalar* min, const trt_scalar* max, trt_tensor*
@@ -544,15 +575,15 @@ TRT_API trt_status* trt_clip_out(const trt_tensor* self, const trt_scalar* min, 
 
 /**
  * The same as clamp.
- * Schema: `clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_clip_tensor(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
     trt_tensor** out);
 
 /**
- * Out form of trt_clip_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_clip_tensor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_clip_tensor_out(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
@@ -561,15 +592,15 @@ TRT_API trt_status* trt_clip_tensor_out(const trt_tensor* self, const trt_tensor
 /**
  * NaN replaced by `nan` (0 by default), infinities by `posinf` and `neginf` (the largest and lowest number of the
  * dtype).
- * Schema: `nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_nan_to_num(const trt_tensor* self, const double* nan, const double* posinf, const double*
     neginf, trt_tensor** out);
 
 /**
- * Out form of trt_nan_to_num: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_nan_to_num`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_nan_to_num_out(const trt_tensor* self, const double* nan, const double* posinf, const
@@ -577,29 +608,29 @@ TRT_API trt_status* trt_nan_to_num_out(const trt_tensor* self, const double* nan
 
 /**
  * The nearest number with `decimals` digits behind the point; a negative count rounds before it.
- * Schema: `round.decimals(Tensor self, *, int decimals) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `round.decimals(Tensor self, *, int decimals) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_round_decimals(const trt_tensor* self, int64_t decimals, trt_tensor** out);
 
 /**
- * Out form of trt_round_decimals: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_round_decimals`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_round_decimals_out(const trt_tensor* self, int64_t decimals, trt_tensor* out);
 
 /**
  * `self / other`, rounded towards zero (trunc), down (floor), or not at all (none).
- * Schema: `div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_div_tensor_mode(const trt_tensor* self, const trt_tensor* other, const char* rounding_mode,
     trt_tensor** out);
 
 /**
- * Out form of trt_div_tensor_mode: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_div_tensor_mode`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_tensor_mode_out(const trt_tensor* self, const trt_tensor* other, const char*
@@ -607,15 +638,15 @@ TRT_API trt_status* trt_div_tensor_mode_out(const trt_tensor* self, const trt_te
 
 /**
  * `self / other`, rounded towards zero (trunc), down (floor), or not at all (none).
- * Schema: `div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_div_scalar_mode(const trt_tensor* self, trt_scalar other, const char* rounding_mode,
     trt_tensor** out);
 
 /**
- * Out form of trt_div_scalar_mode: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_div_scalar_mode`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_scalar_mode_out(const trt_tensor* self, trt_scalar other, const char* rounding_mode,
@@ -623,59 +654,59 @@ TRT_API trt_status* trt_div_scalar_mode_out(const trt_tensor* self, trt_scalar o
 
 /**
  * The same as div.
- * Schema: `true_divide.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `true_divide.Tensor(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_true_divide_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
  * The same as div.
- * Schema: `true_divide.Scalar(Tensor self, Scalar other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `true_divide.Scalar(Tensor self, Scalar other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_true_divide_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
  * The same as div.
- * Schema: `divide.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `divide.Tensor(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_divide_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_divide_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_divide_tensor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_divide_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The same as mul.
- * Schema: `multiply.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `multiply.Tensor(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_multiply_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_multiply_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_multiply_tensor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_multiply_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The same as sub.
- * Schema: `subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_subtract_tensor(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha,
     trt_tensor** out);
 
 /**
- * Out form of trt_subtract_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_subtract_tensor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_subtract_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha,
@@ -683,128 +714,128 @@ TRT_API trt_status* trt_subtract_tensor_out(const trt_tensor* self, const trt_te
 
 /**
  * `self` itself. Not for bool.
- * Schema: `positive(Tensor(a) self) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `positive(Tensor(a) self) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_positive(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The same as neg.
- * Schema: `negative(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `negative(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_negative(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_negative: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_negative`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_negative_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The same as abs.
- * Schema: `absolute(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `absolute(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_absolute(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The same as trunc.
- * Schema: `fix(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `fix(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_fix(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_fix: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_fix`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_fix_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The same as acos.
- * Schema: `arccos(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `arccos(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arccos(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The same as asin.
- * Schema: `arcsin(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `arcsin(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arcsin(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The same as atan.
- * Schema: `arctan(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `arctan(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arctan(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The same as atan2.
- * Schema: `arctan2(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `arctan2(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arctan2(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
  * The same as acosh.
- * Schema: `arccosh(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `arccosh(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arccosh(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The same as asinh.
- * Schema: `arcsinh(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `arcsinh(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arcsinh(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The same as atanh.
- * Schema: `arctanh(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `arctanh(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arctanh(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The same as gt.
- * Schema: `greater.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `greater.Tensor(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_greater_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_greater_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_greater_tensor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_greater_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The same as ge.
- * Schema: `greater_equal.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `greater_equal.Tensor(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_greater_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_greater_equal_tensor: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_greater_equal_tensor`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -812,28 +843,28 @@ TRT_API trt_status* trt_greater_equal_tensor_out(const trt_tensor* self, const t
 
 /**
  * The same as lt.
- * Schema: `less.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `less.Tensor(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_less_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_less_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_less_tensor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_less_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The same as le.
- * Schema: `less_equal.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `less_equal.Tensor(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_less_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_less_equal_tensor: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_less_equal_tensor`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -841,14 +872,14 @@ TRT_API trt_status* trt_less_equal_tensor_out(const trt_tensor* self, const trt_
 
 /**
  * The same as ne.
- * Schema: `not_equal.Tensor(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `not_equal.Tensor(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_not_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_not_equal_tensor: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_not_equal_tensor`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -856,15 +887,15 @@ TRT_API trt_status* trt_not_equal_tensor_out(const trt_tensor* self, const trt_t
 
 /**
  * `self` to the power `exponent`, in float64.
- * Schema: `float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_float_power_tensor_tensor(const trt_tensor* self, const trt_tensor* exponent, trt_tensor**
     out);
 
 /**
- * Out form of trt_float_power_tensor_tensor: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_float_power_tensor_tensor`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -873,14 +904,14 @@ TRT_API trt_status* trt_float_power_tensor_tensor_out(const trt_tensor* self, co
 
 /**
  * `self` to the power `exponent`, in float64.
- * Schema: `float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_float_power_tensor_scalar(const trt_tensor* self, trt_scalar exponent, trt_tensor** out);
 
 /**
- * Out form of trt_float_power_tensor_scalar: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_float_power_tensor_scalar`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -888,14 +919,14 @@ TRT_API trt_status* trt_float_power_tensor_scalar_out(const trt_tensor* self, tr
 
 /**
  * `self` to the power `exponent`, in float64.
- * Schema: `float_power.Scalar(Scalar self, Tensor exponent) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `float_power.Scalar(Scalar self, Tensor exponent) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_float_power_scalar(trt_scalar self, const trt_tensor* exponent, trt_tensor** out);
 
 /**
- * Out form of trt_float_power_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_float_power_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -903,80 +934,80 @@ TRT_API trt_status* trt_float_power_scalar_out(trt_scalar self, const trt_tensor
 
 /**
  * `self` in float32.
- * Schema: `float(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `float(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_float(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` in float64.
- * Schema: `double(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `double(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_double(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` in float16.
- * Schema: `half(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `half(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_half(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` in bfloat16.
- * Schema: `bfloat16(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `bfloat16(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_bfloat16(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` in int64.
- * Schema: `long(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `long(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_long(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` in int32.
- * Schema: `int(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `int(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_int(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` in int16.
- * Schema: `short(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `short(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_short(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` in int8.
- * Schema: `char(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `char(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_char(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` in uint8.
- * Schema: `byte(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `byte(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_byte(const trt_tensor* self, trt_tensor** out);
 
 /**
  * `self` in bool.
- * Schema: `bool(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `bool(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_bool(const trt_tensor* self, trt_tensor** out);
@@ -985,17 +1016,24 @@ TRT_API trt_status* trt_bool(const trt_tensor* self, trt_tensor** out);
 
 /**
  * A contiguous tensor of the given shape with undefined values. dtype defaults to the thread's default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `empty(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_empty(const int64_t* size, size_t size_count, trt_dtype dtype, const trt_device* device,
     trt_tensor** out);
 
 /**
+ * Out form of `trt_empty`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_empty_out(const int64_t* size, size_t size_count, trt_tensor* out);
+
+/**
  * A tensor of the given shape and strides (in elements, non-negative) with undefined values.
+ * Gradient: none; the result is a constant.
  * Schema: `empty_strided(int[] size, int[] stride, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_empty_strided(const int64_t* size, size_t size_count, const int64_t* stride, size_t
@@ -1003,35 +1041,56 @@ TRT_API trt_status* trt_empty_strided(const int64_t* size, size_t size_count, co
 
 /**
  * A tensor filled with a number. dtype defaults to the number's own (bool, int64 or the default dtype).
+ * Gradient: none; the result is a constant.
  * Schema: `full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_full(const int64_t* size, size_t size_count, trt_scalar fill_value, trt_dtype dtype, const
     trt_device* device, trt_tensor** out);
 
 /**
+ * Out form of `trt_full`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_full_out(const int64_t* size, size_t size_count, trt_scalar fill_value, trt_tensor* out);
+
+/**
  * A tensor of zeros.
+ * Gradient: none; the result is a constant.
  * Schema: `zeros(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_zeros(const int64_t* size, size_t size_count, trt_dtype dtype, const trt_device* device,
     trt_tensor** out);
 
 /**
+ * Out form of `trt_zeros`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_zeros_out(const int64_t* size, size_t size_count, trt_tensor* out);
+
+/**
  * A tensor of ones.
- * Schema: `ones(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `ones(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_ones(const int64_t* size, size_t size_count, trt_dtype dtype, const trt_device* device,
     trt_tensor** out);
 
 /**
+ * Out form of `trt_ones`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ones_out(const int64_t* size, size_t size_count, trt_tensor* out);
+
+/**
  * An uninitialized tensor of the shape, dtype and device of `self`, where not told otherwise.
- * Schema: `empty_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `empty_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_empty_like(const trt_tensor* self, trt_dtype dtype, const trt_device* device, trt_tensor**
@@ -1039,8 +1098,8 @@ TRT_API trt_status* trt_empty_like(const trt_tensor* self, trt_dtype dtype, cons
 
 /**
  * Zeros of the shape, dtype and device of `self`, where not told otherwise.
- * Schema: `zeros_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `zeros_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_zeros_like(const trt_tensor* self, trt_dtype dtype, const trt_device* device, trt_tensor**
@@ -1048,8 +1107,8 @@ TRT_API trt_status* trt_zeros_like(const trt_tensor* self, trt_dtype dtype, cons
 
 /**
  * Ones of the shape, dtype and device of `self`, where not told otherwise.
- * Schema: `ones_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `ones_like(Tensor self, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_ones_like(const trt_tensor* self, trt_dtype dtype, const trt_device* device, trt_tensor**
@@ -1057,8 +1116,8 @@ TRT_API trt_status* trt_ones_like(const trt_tensor* self, trt_dtype dtype, const
 
 /**
  * A filled tensor of the shape, dtype and device of `self`, where not told otherwise.
- * Schema: `full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_full_like(const trt_tensor* self, trt_scalar fill_value, trt_dtype dtype, const trt_device*
@@ -1066,8 +1125,8 @@ TRT_API trt_status* trt_full_like(const trt_tensor* self, trt_scalar fill_value,
 
 /**
  * An uninitialized tensor with the dtype and device of `self`.
- * Schema: `new_empty(Tensor self, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `new_empty(Tensor self, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_new_empty(const trt_tensor* self, const int64_t* size, size_t size_count, trt_dtype dtype,
@@ -1075,8 +1134,8 @@ TRT_API trt_status* trt_new_empty(const trt_tensor* self, const int64_t* size, s
 
 /**
  * Zeros with the dtype and device of `self`.
- * Schema: `new_zeros(Tensor self, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `new_zeros(Tensor self, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_new_zeros(const trt_tensor* self, const int64_t* size, size_t size_count, trt_dtype dtype,
@@ -1084,8 +1143,8 @@ TRT_API trt_status* trt_new_zeros(const trt_tensor* self, const int64_t* size, s
 
 /**
  * Ones with the dtype and device of `self`.
- * Schema: `new_ones(Tensor self, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `new_ones(Tensor self, int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_new_ones(const trt_tensor* self, const int64_t* size, size_t size_count, trt_dtype dtype,
@@ -1093,9 +1152,9 @@ TRT_API trt_status* trt_new_ones(const trt_tensor* self, const int64_t* size, si
 
 /**
  * A filled tensor with the dtype and device of `self`.
+ * Gradient: through the operators that it is made of.
  * Schema: `new_full(Tensor self, int[] size, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) ->
  * Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_new_full(const trt_tensor* self, const int64_t* size, size_t size_count, trt_scalar
@@ -1104,84 +1163,112 @@ TRT_API trt_status* trt_new_full(const trt_tensor* self, const int64_t* size, si
 /**
  * The numbers from `start` (inclusive) to `end` (exclusive) in steps of `step`. dtype defaults to int64 if all
  * three are integers, else to the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `arange(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Device? device=None) ->
  * Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_arange(trt_scalar start, trt_scalar end, trt_scalar step, trt_dtype dtype, const trt_device*
     device, trt_tensor** out);
 
 /**
+ * Out form of `trt_arange`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arange_out(trt_scalar start, trt_scalar end, trt_scalar step, trt_tensor* out);
+
+/**
  * The numbers from 0 to `end` (exclusive).
- * Schema: `arange.end(Scalar end, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `arange.end(Scalar end, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arange_end(trt_scalar end, trt_dtype dtype, const trt_device* device, trt_tensor** out);
 
 /**
+ * Out form of `trt_arange_end`: the result is written into the given tensor, whose dtype and device it has,
+ * resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arange_end_out(trt_scalar end, trt_tensor* out);
+
+/**
  * `steps` numbers evenly spaced from `start` to `end`, both included.
+ * Gradient: none; the result is a constant.
  * Schema: `linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_linspace(trt_scalar start, trt_scalar end, int64_t steps, trt_dtype dtype, const trt_device*
     device, trt_tensor** out);
 
 /**
+ * Out form of `trt_linspace`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linspace_out(trt_scalar start, trt_scalar end, int64_t steps, trt_tensor* out);
+
+/**
  * An `n` by `m` (default `n`) matrix with ones on the diagonal.
+ * Gradient: none; the result is a constant.
  * Schema: `eye(int n, int? m=None, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_eye(int64_t n, const int64_t* m, trt_dtype dtype, const trt_device* device, trt_tensor**
     out);
 
 /**
+ * Out form of `trt_eye`: the result is written into the given tensor, whose dtype and device it has, resized where
+ * the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_eye_out(int64_t n, const int64_t* m, trt_tensor* out);
+
+/**
  * A 0-d tensor. dtype defaults to the number's own.
+ * Gradient: none; the result is a constant.
  * Schema: `scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_scalar_tensor(trt_scalar s, trt_dtype dtype, const trt_device* device, trt_tensor** out);
 
 /**
  * A copy in memory of its own; keeps the memory order of a dense tensor. The gradient passes through.
+ * Gradient: with respect to `self`.
  * Schema: `clone(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_clone(const trt_tensor* self, trt_tensor** out);
 
 /**
  * Copies `src` into `self`, broadcasting and casting. The two may overlap.
+ * Gradient: with respect to `self` and `src`.
  * Schema: `copy_(Tensor(a!) self, Tensor src) -> Tensor(a!)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_copy_(trt_tensor* self, const trt_tensor* src);
 
 /**
  * Fills `self` with a number.
+ * Gradient: none; what is overwritten gets no gradient.
  * Schema: `fill_(Tensor(a!) self, Scalar value) -> Tensor(a!)`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_fill_(trt_tensor* self, trt_scalar value);
 
 /**
  * Fills `self` with the element of the 0-d tensor `value`, which gets the sum of the gradient.
- * Schema: `fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)`
  * Gradient: through the operators that it is made of.
+ * Schema: `fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)`
  * @since 0.1
  */
 TRT_API trt_status* trt_fill_tensor_(trt_tensor* self, const trt_tensor* value);
 
 /**
  * Fills `self` with zeros.
+ * Gradient: none; what is overwritten gets no gradient.
  * Schema: `zero_(Tensor(a!) self) -> Tensor(a!)`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_zero_(trt_tensor* self);
@@ -1189,24 +1276,24 @@ TRT_API trt_status* trt_zero_(trt_tensor* self);
 /**
  * `self` in another dtype; `self` itself if it has that dtype already. Floating-point numbers become integers by
  * truncation.
- * Schema: `to(Tensor self, ScalarType dtype) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `to(Tensor self, ScalarType dtype) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_to(const trt_tensor* self, trt_dtype dtype, trt_tensor** out);
 
 /**
  * `self` on another device and in another dtype; `self` itself if nothing changes.
- * Schema: `to.device(Tensor self, Device device, ScalarType? dtype=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `to.device(Tensor self, Device device, ScalarType? dtype=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_to_device(const trt_tensor* self, trt_device device, trt_dtype dtype, trt_tensor** out);
 
 /**
  * `self` if it is contiguous, else a contiguous copy.
- * Schema: `contiguous(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `contiguous(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_contiguous(const trt_tensor* self, trt_tensor** out);
@@ -1215,15 +1302,16 @@ TRT_API trt_status* trt_contiguous(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The positions `index` (1-D, int64 or int32, not negative) of `self` along `dim`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `index_select(Tensor self, int dim, Tensor index) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_select(const trt_tensor* self, int64_t dim, const trt_tensor* index, trt_tensor**
     out);
 
 /**
- * Out form of trt_index_select: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_index_select`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_select_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, trt_tensor*
@@ -1232,22 +1320,23 @@ TRT_API trt_status* trt_index_select_out(const trt_tensor* self, int64_t dim, co
 /**
  * `self` with `alpha` times the slices of `source` added at the positions `index` along `dim`; repeated positions
  * add up, in the order of `index`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self` and `source`.
  * Schema: `index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_add(const trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
     source, trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_index_add: writes the result into `self`.
+ * In-place form of `trt_index_add`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_add_(trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor* source,
     trt_scalar alpha);
 
 /**
- * Out form of trt_index_add: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_index_add`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_add_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
@@ -1255,22 +1344,23 @@ TRT_API trt_status* trt_index_add_out(const trt_tensor* self, int64_t dim, const
 
 /**
  * `self` with the slices of `source` at the positions `index` along `dim`; of repeated positions the last counts.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self` and `source`.
  * Schema: `index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_copy(const trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
     source, trt_tensor** out);
 
 /**
- * In-place form of trt_index_copy: writes the result into `self`.
+ * In-place form of `trt_index_copy`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_copy_(trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
     source);
 
 /**
- * Out form of trt_index_copy: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_index_copy`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_copy_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
@@ -1278,22 +1368,23 @@ TRT_API trt_status* trt_index_copy_out(const trt_tensor* self, int64_t dim, cons
 
 /**
  * `self` with `value` at the positions `index` along `dim`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_fill_int_scalar(const trt_tensor* self, int64_t dim, const trt_tensor* index,
     trt_scalar value, trt_tensor** out);
 
 /**
- * In-place form of trt_index_fill_int_scalar: writes the result into `self`.
+ * In-place form of `trt_index_fill_int_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_fill_int_scalar_(trt_tensor* self, int64_t dim, const trt_tensor* index, trt_scalar
     value);
 
 /**
- * Out form of trt_index_fill_int_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_index_fill_int_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -1302,15 +1393,15 @@ TRT_API trt_status* trt_index_fill_int_scalar_out(const trt_tensor* self, int64_
 
 /**
  * `self` with the 0-d tensor `value` at the positions `index` along `dim`.
- * Schema: `index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_index_fill_int_tensor(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
     trt_tensor* value, trt_tensor** out);
 
 /**
- * In-place form of trt_index_fill_int_tensor: writes the result into `self`.
+ * In-place form of `trt_index_fill_int_tensor`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_fill_int_tensor_(trt_tensor* self, int64_t dim, const trt_tensor* index, const
@@ -1318,9 +1409,9 @@ TRT_API trt_status* trt_index_fill_int_tensor_(trt_tensor* self, int64_t dim, co
 
 /**
  * The slices of `source` combined into `self` at the positions `index` along `dim` by prod, mean, amax or amin.
+ * Gradient: through the operators that it is made of.
  * Schema: `index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)
  * -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_reduce(const trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
@@ -1328,15 +1419,16 @@ TRT_API trt_status* trt_index_reduce(const trt_tensor* self, int64_t dim, const 
 
 /**
  * `out[i][j] = self[index[i][j]][j]` for `dim` 0, and so on; the shape is the index's.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_gather(const trt_tensor* self, int64_t dim, const trt_tensor* index, bool sparse_grad,
     trt_tensor** out);
 
 /**
- * Out form of trt_gather: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_gather`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_gather_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, bool sparse_grad,
@@ -1344,21 +1436,22 @@ TRT_API trt_status* trt_gather_out(const trt_tensor* self, int64_t dim, const tr
 
 /**
  * `self` with `out[index[i][j]][j] = src[i][j]` for `dim` 0, and so on; of repeated positions the last counts.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self` and `src`.
  * Schema: `scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_src(const trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
     src, trt_tensor** out);
 
 /**
- * In-place form of trt_scatter_src: writes the result into `self`.
+ * In-place form of `trt_scatter_src`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_src_(trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor* src);
 
 /**
- * Out form of trt_scatter_src: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_scatter_src`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_src_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
@@ -1366,21 +1459,22 @@ TRT_API trt_status* trt_scatter_src_out(const trt_tensor* self, int64_t dim, con
 
 /**
  * `self` with `value` at the positions `index` along `dim`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_value(const trt_tensor* self, int64_t dim, const trt_tensor* index, trt_scalar
     value, trt_tensor** out);
 
 /**
- * In-place form of trt_scatter_value: writes the result into `self`.
+ * In-place form of `trt_scatter_value`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_value_(trt_tensor* self, int64_t dim, const trt_tensor* index, trt_scalar value);
 
 /**
- * Out form of trt_scatter_value: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_scatter_value`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_value_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, trt_scalar
@@ -1388,8 +1482,8 @@ TRT_API trt_status* trt_scatter_value_out(const trt_tensor* self, int64_t dim, c
 
 /**
  * As scatter, but `src` is added or multiplied into `self` (`reduce` is add or multiply).
- * Schema: `scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_reduce(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
@@ -1397,8 +1491,8 @@ TRT_API trt_status* trt_scatter_reduce(const trt_tensor* self, int64_t dim, cons
 
 /**
  * As scatter, but `value` is added or multiplied into `self` (`reduce` is add or multiply).
- * Schema: `scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_value_reduce(const trt_tensor* self, int64_t dim, const trt_tensor* index,
@@ -1407,21 +1501,22 @@ TRT_API trt_status* trt_scatter_value_reduce(const trt_tensor* self, int64_t dim
 /**
  * `self` with `src[i][j]` added to `out[index[i][j]][j]` for `dim` 0, and so on; repeated positions add up in the
  * order of `src`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self` and `src`.
  * Schema: `scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_add(const trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
     src, trt_tensor** out);
 
 /**
- * In-place form of trt_scatter_add: writes the result into `self`.
+ * In-place form of `trt_scatter_add`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_add_(trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor* src);
 
 /**
- * Out form of trt_scatter_add: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_scatter_add`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_add_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
@@ -1430,23 +1525,24 @@ TRT_API trt_status* trt_scatter_add_out(const trt_tensor* self, int64_t dim, con
 /**
  * `src` combined into `self` at the positions `index` along `dim` by sum, prod, mean, amax or amin; without
  * `include_self` the old values take no part.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self` and `src`.
  * Schema: `scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool
  * include_self=True) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_reduce_two(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
     trt_tensor* src, const char* reduce, bool include_self, trt_tensor** out);
 
 /**
- * In-place form of trt_scatter_reduce_two: writes the result into `self`.
+ * In-place form of `trt_scatter_reduce_two`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_scatter_reduce_two_(trt_tensor* self, int64_t dim, const trt_tensor* index, const
     trt_tensor* src, const char* reduce, bool include_self);
 
 /**
- * Out form of trt_scatter_reduce_two: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_scatter_reduce_two`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -1455,35 +1551,37 @@ TRT_API trt_status* trt_scatter_reduce_two_out(const trt_tensor* self, int64_t d
 
 /**
  * The elements `index` of the flattened tensor, in the shape of `index`; negative positions count from the end.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `take(Tensor self, Tensor index) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_take(const trt_tensor* self, const trt_tensor* index, trt_tensor** out);
 
 /**
- * Out form of trt_take: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_take`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_take_out(const trt_tensor* self, const trt_tensor* index, trt_tensor* out);
 
 /**
  * `self` with the elements of `source` at the positions `index` of the flattened tensor, added if `accumulate`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self` and `source`.
  * Schema: `put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_put(const trt_tensor* self, const trt_tensor* index, const trt_tensor* source, bool
     accumulate, trt_tensor** out);
 
 /**
- * In-place form of trt_put: writes the result into `self`.
+ * In-place form of `trt_put`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_put_(trt_tensor* self, const trt_tensor* index, const trt_tensor* source, bool accumulate);
 
 /**
- * Out form of trt_put: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_put`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_put_out(const trt_tensor* self, const trt_tensor* index, const trt_tensor* source, bool
@@ -1492,15 +1590,15 @@ TRT_API trt_status* trt_put_out(const trt_tensor* self, const trt_tensor* index,
 /**
  * gather with `self` and `indices` broadcast against each other outside of `dim`; without `dim` both are
  * flattened.
- * Schema: `take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_take_along_dim(const trt_tensor* self, const trt_tensor* indices, const int64_t* dim,
     trt_tensor** out);
 
 /**
- * Out form of trt_take_along_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_take_along_dim`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_take_along_dim_out(const trt_tensor* self, const trt_tensor* indices, const int64_t* dim,
@@ -1510,15 +1608,16 @@ TRT_API trt_status* trt_take_along_dim_out(const trt_tensor* self, const trt_ten
  * `self[indices]`: integer tensors broadcast against each other, bool masks stand for their true positions (one
  * without dimensions takes all or nothing of a new dimension), none takes a whole dimension. Negative positions
  * count from the end.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `index.Tensor(Tensor self, Tensor?[] indices) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_tensor(const trt_tensor* self, const trt_tensor* const* indices, size_t indices_count,
     trt_tensor** out);
 
 /**
- * Out form of trt_index_tensor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_index_tensor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_tensor_out(const trt_tensor* self, const trt_tensor* const* indices, size_t
@@ -1526,22 +1625,23 @@ TRT_API trt_status* trt_index_tensor_out(const trt_tensor* self, const trt_tenso
 
 /**
  * `self` with `self[indices] = values` done, or `+=` if `accumulate` (repeated positions add up, in order).
+ * Dtypes: not complex.
+ * Gradient: with respect to `self` and `values`.
  * Schema: `index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_put(const trt_tensor* self, const trt_tensor* const* indices, size_t indices_count,
     const trt_tensor* values, bool accumulate, trt_tensor** out);
 
 /**
- * In-place form of trt_index_put: writes the result into `self`.
+ * In-place form of `trt_index_put`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_put_(trt_tensor* self, const trt_tensor* const* indices, size_t indices_count, const
     trt_tensor* values, bool accumulate);
 
 /**
- * Out form of trt_index_put: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_index_put`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_index_put_out(const trt_tensor* self, const trt_tensor* const* indices, size_t
@@ -1549,8 +1649,8 @@ TRT_API trt_status* trt_index_put_out(const trt_tensor* self, const trt_tensor* 
 
 /**
  * `self` with `value` where the bool tensor `mask` is true.
- * Schema: `masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_masked_fill_scalar(const trt_tensor* self, const trt_tensor* mask, trt_scalar value,
@@ -1558,16 +1658,16 @@ TRT_API trt_status* trt_masked_fill_scalar(const trt_tensor* self, const trt_ten
 
 /**
  * Writes `value` into `self` where the bool tensor `mask` is true.
- * Schema: `masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)`
  * Gradient: through the operators that it is made of.
+ * Schema: `masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)`
  * @since 0.1
  */
 TRT_API trt_status* trt_masked_fill_scalar_(trt_tensor* self, const trt_tensor* mask, trt_scalar value);
 
 /**
  * `self` with the 0-d tensor `value` where the bool tensor `mask` is true.
- * Schema: `masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_masked_fill_tensor(const trt_tensor* self, const trt_tensor* mask, const trt_tensor* value,
@@ -1575,43 +1675,44 @@ TRT_API trt_status* trt_masked_fill_tensor(const trt_tensor* self, const trt_ten
 
 /**
  * Writes the 0-d tensor `value` into `self` where the bool tensor `mask` is true.
- * Schema: `masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)`
  * Gradient: through the operators that it is made of.
+ * Schema: `masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)`
  * @since 0.1
  */
 TRT_API trt_status* trt_masked_fill_tensor_(trt_tensor* self, const trt_tensor* mask, const trt_tensor* value);
 
 /**
  * The elements of `self` where the bool tensor `mask` is true, as a vector; both are broadcast.
+ * Gradient: with respect to `self`.
  * Schema: `masked_select(Tensor self, Tensor mask) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_masked_select(const trt_tensor* self, const trt_tensor* mask, trt_tensor** out);
 
 /**
- * Out form of trt_masked_select: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_masked_select`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_masked_select_out(const trt_tensor* self, const trt_tensor* mask, trt_tensor* out);
 
 /**
  * `self` with the elements of `source`, in order, where the bool tensor `mask` is true.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self` and `source`.
  * Schema: `masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_masked_scatter(const trt_tensor* self, const trt_tensor* mask, const trt_tensor* source,
     trt_tensor** out);
 
 /**
- * In-place form of trt_masked_scatter: writes the result into `self`.
+ * In-place form of `trt_masked_scatter`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_masked_scatter_(trt_tensor* self, const trt_tensor* mask, const trt_tensor* source);
 
 /**
- * Out form of trt_masked_scatter: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_masked_scatter`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_masked_scatter_out(const trt_tensor* self, const trt_tensor* mask, const trt_tensor* source,
@@ -1619,36 +1720,36 @@ TRT_API trt_status* trt_masked_scatter_out(const trt_tensor* self, const trt_ten
 
 /**
  * The positions of the elements that are not zero, in row-major order, one a row.
+ * Gradient: none; the result is a constant.
  * Schema: `nonzero(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_nonzero(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_nonzero: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_nonzero`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_nonzero_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The same as nonzero.
- * Schema: `argwhere(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `argwhere(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_argwhere(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The tensors joined along `dim`, in the dtype that they promote to. Empty vectors are skipped.
+ * Gradient: with respect to `tensors`.
  * Schema: `cat(Tensor[] tensors, int dim=0) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_cat(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor** out);
 
 /**
- * Out form of trt_cat: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_cat`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_cat_out(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor*
@@ -1656,15 +1757,15 @@ TRT_API trt_status* trt_cat_out(const trt_tensor* const* tensors, size_t tensors
 
 /**
  * The same as cat.
- * Schema: `concat(Tensor[] tensors, int dim=0) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `concat(Tensor[] tensors, int dim=0) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_concat(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor**
     out);
 
 /**
- * Out form of trt_concat: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_concat`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_concat_out(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor*
@@ -1672,15 +1773,15 @@ TRT_API trt_status* trt_concat_out(const trt_tensor* const* tensors, size_t tens
 
 /**
  * Tensors of one shape joined along a new dimension `dim`.
- * Schema: `stack(Tensor[] tensors, int dim=0) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `stack(Tensor[] tensors, int dim=0) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_stack(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor**
     out);
 
 /**
- * Out form of trt_stack: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_stack`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_stack_out(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim, trt_tensor*
@@ -1688,86 +1789,87 @@ TRT_API trt_status* trt_stack_out(const trt_tensor* const* tensors, size_t tenso
 
 /**
  * The tensors joined along dimension 1 (vectors along 0).
- * Schema: `hstack(Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `hstack(Tensor[] tensors) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_hstack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
 
 /**
- * Out form of trt_hstack: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_hstack`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_hstack_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor* out);
 
 /**
  * The tensors, at least 2-D, joined along dimension 0.
- * Schema: `vstack(Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `vstack(Tensor[] tensors) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_vstack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
 
 /**
- * Out form of trt_vstack: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_vstack`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_vstack_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor* out);
 
 /**
  * The tensors, at least 3-D, joined along dimension 2.
- * Schema: `dstack(Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `dstack(Tensor[] tensors) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_dstack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
 
 /**
- * Out form of trt_dstack: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_dstack`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_dstack_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor* out);
 
 /**
  * hstack in which vectors count as columns.
- * Schema: `column_stack(Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `column_stack(Tensor[] tensors) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_column_stack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
 
 /**
- * Out form of trt_column_stack: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_column_stack`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_column_stack_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor* out);
 
 /**
  * The order of elements reversed along `dims`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `flip(Tensor self, int[] dims) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_flip(const trt_tensor* self, const int64_t* dims, size_t dims_count, trt_tensor** out);
 
 /**
- * Out form of trt_flip: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_flip`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_flip_out(const trt_tensor* self, const int64_t* dims, size_t dims_count, trt_tensor* out);
 
 /**
  * flip along dimension 1.
- * Schema: `fliplr(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `fliplr(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_fliplr(const trt_tensor* self, trt_tensor** out);
 
 /**
  * flip along dimension 0.
- * Schema: `flipud(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `flipud(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_flipud(const trt_tensor* self, trt_tensor** out);
@@ -1775,15 +1877,16 @@ TRT_API trt_status* trt_flipud(const trt_tensor* self, trt_tensor** out);
 /**
  * The elements shifted along `dims` (the flattened tensor if none), those that leave at the end returning at the
  * begin.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_roll(const trt_tensor* self, const int64_t* shifts, size_t shifts_count, const int64_t*
     dims, size_t dims_count, trt_tensor** out);
 
 /**
- * Out form of trt_roll: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_roll`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_roll_out(const trt_tensor* self, const int64_t* shifts, size_t shifts_count, const int64_t*
@@ -1791,8 +1894,8 @@ TRT_API trt_status* trt_roll_out(const trt_tensor* self, const int64_t* shifts, 
 
 /**
  * The plane of the two dimensions `dims` turned by 90 degrees `k` times.
- * Schema: `rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_rot90(const trt_tensor* self, int64_t k, const int64_t* dims, size_t dims_count,
@@ -1800,48 +1903,50 @@ TRT_API trt_status* trt_rot90(const trt_tensor* self, int64_t k, const int64_t* 
 
 /**
  * The matrices of the last two dimensions with zeros above `diagonal`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `tril(Tensor self, int diagonal=0) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_tril(const trt_tensor* self, int64_t diagonal, trt_tensor** out);
 
 /**
- * In-place form of trt_tril: writes the result into `self`.
+ * In-place form of `trt_tril`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_tril_(trt_tensor* self, int64_t diagonal);
 
 /**
- * Out form of trt_tril: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_tril`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_tril_out(const trt_tensor* self, int64_t diagonal, trt_tensor* out);
 
 /**
  * The matrices of the last two dimensions with zeros below `diagonal`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `triu(Tensor self, int diagonal=0) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_triu(const trt_tensor* self, int64_t diagonal, trt_tensor** out);
 
 /**
- * In-place form of trt_triu: writes the result into `self`.
+ * In-place form of `trt_triu`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_triu_(trt_tensor* self, int64_t diagonal);
 
 /**
- * Out form of trt_triu: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_triu`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_triu_out(const trt_tensor* self, int64_t diagonal, trt_tensor* out);
 
 /**
  * The positions on and below diagonal `offset` of a `row` by `col` matrix, as two rows.
+ * Gradient: none; the result is a constant.
  * Schema: `tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_tril_indices(int64_t row, int64_t col, int64_t offset, trt_dtype dtype, const trt_device*
@@ -1849,8 +1954,8 @@ TRT_API trt_status* trt_tril_indices(int64_t row, int64_t col, int64_t offset, t
 
 /**
  * The positions on and above diagonal `offset` of a `row` by `col` matrix, as two rows.
+ * Gradient: none; the result is a constant.
  * Schema: `triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_triu_indices(int64_t row, int64_t col, int64_t offset, trt_dtype dtype, const trt_device*
@@ -1859,15 +1964,16 @@ TRT_API trt_status* trt_triu_indices(int64_t row, int64_t col, int64_t offset, t
 /**
  * Matrices in the dimensions `dim1` and `dim2` with the last dimension of `self` on diagonal `offset`, zero
  * elsewhere.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_diag_embed(const trt_tensor* self, int64_t offset, int64_t dim1, int64_t dim2, trt_tensor**
     out);
 
 /**
- * Out form of trt_diag_embed: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_diag_embed`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_diag_embed_out(const trt_tensor* self, int64_t offset, int64_t dim1, int64_t dim2,
@@ -1875,22 +1981,22 @@ TRT_API trt_status* trt_diag_embed_out(const trt_tensor* self, int64_t offset, i
 
 /**
  * A matrix with the vector `self` on a diagonal, or a copy of a diagonal of the matrix `self`.
- * Schema: `diag(Tensor self, int diagonal=0) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `diag(Tensor self, int diagonal=0) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_diag(const trt_tensor* self, int64_t diagonal, trt_tensor** out);
 
 /**
- * Out form of trt_diag: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_diag`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_diag_out(const trt_tensor* self, int64_t diagonal, trt_tensor* out);
 
 /**
  * A matrix with the elements of `self` on a diagonal.
- * Schema: `diagflat(Tensor self, int offset=0) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `diagflat(Tensor self, int offset=0) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_diagflat(const trt_tensor* self, int64_t offset, trt_tensor** out);
@@ -1898,15 +2004,16 @@ TRT_API trt_status* trt_diagflat(const trt_tensor* self, int64_t offset, trt_ten
 /**
  * `self` with `pad[0]` elements of `value` before and `pad[1]` after its last dimension, `pad[2]` and `pad[3]` for
  * the one before, and so on; negative numbers cut.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_constant_pad_nd(const trt_tensor* self, const int64_t* pad, size_t pad_count, trt_scalar
     value, trt_tensor** out);
 
 /**
- * Out form of trt_constant_pad_nd: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_constant_pad_nd`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_constant_pad_nd_out(const trt_tensor* self, const int64_t* pad, size_t pad_count, trt_scalar
@@ -1914,8 +2021,8 @@ TRT_API trt_status* trt_constant_pad_nd_out(const trt_tensor* self, const int64_
 
 /**
  * A copy of `self` with `src` at position `index` of `dim`.
- * Schema: `select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_select_scatter(const trt_tensor* self, const trt_tensor* src, int64_t dim, int64_t index,
@@ -1923,8 +2030,8 @@ TRT_API trt_status* trt_select_scatter(const trt_tensor* self, const trt_tensor*
 
 /**
  * A copy of `self` with `src` in a slice of `dim`.
- * Schema: `slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_slice_scatter(const trt_tensor* self, const trt_tensor* src, int64_t dim, const int64_t*
@@ -1932,8 +2039,8 @@ TRT_API trt_status* trt_slice_scatter(const trt_tensor* self, const trt_tensor* 
 
 /**
  * A copy of `self` with `src` on a diagonal.
- * Schema: `diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_diagonal_scatter(const trt_tensor* self, const trt_tensor* src, int64_t offset, int64_t
@@ -1941,8 +2048,8 @@ TRT_API trt_status* trt_diagonal_scatter(const trt_tensor* self, const trt_tenso
 
 /**
  * `self` repeated `repeats[d]` times along each dimension; missing dimensions are new leading ones.
- * Schema: `repeat(Tensor self, int[] repeats) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `repeat(Tensor self, int[] repeats) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_repeat(const trt_tensor* self, const int64_t* repeats, size_t repeats_count, trt_tensor**
@@ -1950,16 +2057,16 @@ TRT_API trt_status* trt_repeat(const trt_tensor* self, const int64_t* repeats, s
 
 /**
  * repeat in which `dims` may be shorter than the shape.
- * Schema: `tile(Tensor self, int[] dims) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `tile(Tensor self, int[] dims) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_tile(const trt_tensor* self, const int64_t* dims, size_t dims_count, trt_tensor** out);
 
 /**
  * Every element (or slice along `dim`) repeated `repeats` times.
- * Schema: `repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_repeat_interleave_self_int(const trt_tensor* self, int64_t repeats, const int64_t* dim,
@@ -1967,9 +2074,9 @@ TRT_API trt_status* trt_repeat_interleave_self_int(const trt_tensor* self, int64
 
 /**
  * Element (or slice along `dim`) number i repeated `repeats[i]` times.
+ * Gradient: through the operators that it is made of.
  * Schema: `repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) ->
  * Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_repeat_interleave_self_tensor(const trt_tensor* self, const trt_tensor* repeats, const
@@ -1977,8 +2084,8 @@ TRT_API trt_status* trt_repeat_interleave_self_tensor(const trt_tensor* self, co
 
 /**
  * The number i, `repeats[i]` times, for all i.
+ * Gradient: none; the result is a constant.
  * Schema: `repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_repeat_interleave_tensor(const trt_tensor* repeats, const int64_t* output_size, trt_tensor**
@@ -1987,15 +2094,16 @@ TRT_API trt_status* trt_repeat_interleave_tensor(const trt_tensor* repeats, cons
 /**
  * The elements sorted along `dim`, and where each came from. Equal elements keep their order; NaN is greater than
  * all numbers.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sort(const trt_tensor* self, int64_t dim, bool descending, trt_tensor** out_values,
     trt_tensor** out_indices);
 
 /**
- * Out form of trt_sort: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sort`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sort_out(const trt_tensor* self, int64_t dim, bool descending, trt_tensor* values_out,
@@ -2003,16 +2111,16 @@ TRT_API trt_status* trt_sort_out(const trt_tensor* self, int64_t dim, bool desce
 
 /**
  * The same as sort, which is stable always.
+ * Gradient: through the operators that it is made of.
  * Schema: `sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor
  * indices)`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_sort_stable(const trt_tensor* self, const bool* stable, int64_t dim, bool descending,
     trt_tensor** out_values, trt_tensor** out_indices);
 
 /**
- * Out form of trt_sort_stable: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sort_stable`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sort_stable_out(const trt_tensor* self, const bool* stable, int64_t dim, bool descending,
@@ -2020,16 +2128,16 @@ TRT_API trt_status* trt_sort_stable_out(const trt_tensor* self, const bool* stab
 
 /**
  * The indices that sort `self` along `dim`.
- * Schema: `argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_argsort(const trt_tensor* self, int64_t dim, bool descending, trt_tensor** out);
 
 /**
  * The same as argsort.
- * Schema: `argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_argsort_stable(const trt_tensor* self, bool stable, int64_t dim, bool descending,
@@ -2037,24 +2145,25 @@ TRT_API trt_status* trt_argsort_stable(const trt_tensor* self, bool stable, int6
 
 /**
  * The elements sorted along dimension 0.
- * Schema: `msort(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `msort(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_msort(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The `k` largest (or smallest) elements along `dim`, best first, and where they are.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor
  * indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_topk(const trt_tensor* self, int64_t k, int64_t dim, bool largest, bool sorted, trt_tensor**
     out_values, trt_tensor** out_indices);
 
 /**
- * Out form of trt_topk: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_topk`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_topk_out(const trt_tensor* self, int64_t k, int64_t dim, bool largest, bool sorted,
@@ -2062,15 +2171,16 @@ TRT_API trt_status* trt_topk_out(const trt_tensor* self, int64_t k, int64_t dim,
 
 /**
  * The `k`-th smallest element (from 1) along `dim`, and where it is.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_kthvalue(const trt_tensor* self, int64_t k, int64_t dim, bool keepdim, trt_tensor**
     out_values, trt_tensor** out_indices);
 
 /**
- * Out form of trt_kthvalue: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_kthvalue`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_kthvalue_out(const trt_tensor* self, int64_t k, int64_t dim, bool keepdim, trt_tensor*
@@ -2079,14 +2189,15 @@ TRT_API trt_status* trt_kthvalue_out(const trt_tensor* self, int64_t k, int64_t 
 /**
  * The median of all elements, the lower one of two; NaN if there is one. The gradient is shared evenly by equal
  * elements.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `median(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_median(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_median: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_median`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_median_out(const trt_tensor* self, trt_tensor* out);
@@ -2094,29 +2205,31 @@ TRT_API trt_status* trt_median_out(const trt_tensor* self, trt_tensor* out);
 /**
  * The median of the elements that are not NaN, the lower one of two. The gradient is shared evenly by equal
  * elements.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `nanmedian(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_nanmedian(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_nanmedian: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_nanmedian`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_nanmedian_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The medians along `dim`, the lower one of two, and where they are; the first NaN, if there is one.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_median_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out_values,
     trt_tensor** out_indices);
 
 /**
- * Out form of trt_median_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_median_dim`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_median_dim_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* values_out,
@@ -2124,15 +2237,16 @@ TRT_API trt_status* trt_median_dim_out(const trt_tensor* self, int64_t dim, bool
 
 /**
  * The medians of the elements along `dim` that are not NaN, the lower one of two, and where they are.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_nanmedian_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out_values,
     trt_tensor** out_indices);
 
 /**
- * Out form of trt_nanmedian_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_nanmedian_dim`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_nanmedian_dim_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* values_out,
@@ -2141,16 +2255,17 @@ TRT_API trt_status* trt_nanmedian_dim_out(const trt_tensor* self, int64_t dim, b
 /**
  * For each element of `self` the first position in the sorted rows at which it could stand (`right` or side right:
  * the last).
+ * Dtypes: not complex.
+ * Gradient: none; the result is a constant.
  * Schema: `searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
  * side=None, Tensor? sorter=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_searchsorted_tensor(const trt_tensor* sorted_sequence, const trt_tensor* self, bool
     out_int32, bool right, const char* side, const trt_tensor* sorter, trt_tensor** out);
 
 /**
- * Out form of trt_searchsorted_tensor: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_searchsorted_tensor`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2159,16 +2274,16 @@ TRT_API trt_status* trt_searchsorted_tensor_out(const trt_tensor* sorted_sequenc
 
 /**
  * The position at which a number could stand in a sorted vector.
+ * Gradient: through the operators that it is made of.
  * Schema: `searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
  * side=None, Tensor? sorter=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_searchsorted_scalar(const trt_tensor* sorted_sequence, trt_scalar self, bool out_int32, bool
     right, const char* side, const trt_tensor* sorter, trt_tensor** out);
 
 /**
- * Out form of trt_searchsorted_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_searchsorted_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2177,15 +2292,15 @@ TRT_API trt_status* trt_searchsorted_scalar_out(const trt_tensor* sorted_sequenc
 
 /**
  * For each element the number of the interval between the sorted `boundaries` that it lies in.
- * Schema: `bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_bucketize_tensor(const trt_tensor* self, const trt_tensor* boundaries, bool out_int32, bool
     right, trt_tensor** out);
 
 /**
- * Out form of trt_bucketize_tensor: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_bucketize_tensor`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2194,15 +2309,15 @@ TRT_API trt_status* trt_bucketize_tensor_out(const trt_tensor* self, const trt_t
 
 /**
  * The number of the interval between the sorted `boundaries` that a number lies in.
- * Schema: `bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_bucketize_scalar(trt_scalar self, const trt_tensor* boundaries, bool out_int32, bool right,
     trt_tensor** out);
 
 /**
- * Out form of trt_bucketize_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_bucketize_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2211,16 +2326,17 @@ TRT_API trt_status* trt_bucketize_scalar_out(trt_scalar self, const trt_tensor* 
 
 /**
  * Whether each element occurs in `test_elements` (does not occur, if `invert`).
+ * Dtypes: not complex.
+ * Gradient: none; the result is a constant.
  * Schema: `isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool
  * invert=False) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_isin_tensor_tensor(const trt_tensor* elements, const trt_tensor* test_elements, bool
     assume_unique, bool invert, trt_tensor** out);
 
 /**
- * Out form of trt_isin_tensor_tensor: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_isin_tensor_tensor`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2229,9 +2345,9 @@ TRT_API trt_status* trt_isin_tensor_tensor_out(const trt_tensor* elements, const
 
 /**
  * Whether each element equals a number.
+ * Gradient: through the operators that it is made of.
  * Schema: `isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False)
  * -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_isin_tensor_scalar(const trt_tensor* elements, trt_scalar test_element, bool assume_unique,
@@ -2239,9 +2355,9 @@ TRT_API trt_status* trt_isin_tensor_scalar(const trt_tensor* elements, trt_scala
 
 /**
  * Whether a number occurs in `test_elements`.
+ * Gradient: through the operators that it is made of.
  * Schema: `isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False)
  * -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_isin_scalar_tensor(trt_scalar element, const trt_tensor* test_elements, bool assume_unique,
@@ -2251,84 +2367,88 @@ TRT_API trt_status* trt_isin_scalar_tensor(trt_scalar element, const trt_tensor*
 
 /**
  * The product of two matrices.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self` and `mat2`.
  * Schema: `mm(Tensor self, Tensor mat2) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_mm(const trt_tensor* self, const trt_tensor* mat2, trt_tensor** out);
 
 /**
- * Out form of trt_mm: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_mm`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_mm_out(const trt_tensor* self, const trt_tensor* mat2, trt_tensor* out);
 
 /**
  * The products of two batches of matrices [b, n, k] and [b, k, m].
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self` and `mat2`.
  * Schema: `bmm(Tensor self, Tensor mat2) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_bmm(const trt_tensor* self, const trt_tensor* mat2, trt_tensor** out);
 
 /**
- * Out form of trt_bmm: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_bmm`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_bmm_out(const trt_tensor* self, const trt_tensor* mat2, trt_tensor* out);
 
 /**
  * The product of a matrix and a vector.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self` and `vec`.
  * Schema: `mv(Tensor self, Tensor vec) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_mv(const trt_tensor* self, const trt_tensor* vec, trt_tensor** out);
 
 /**
- * Out form of trt_mv: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_mv`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_mv_out(const trt_tensor* self, const trt_tensor* vec, trt_tensor* out);
 
 /**
  * The inner product of two vectors of the same size.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self` and `tensor`.
  * Schema: `dot(Tensor self, Tensor tensor) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_dot(const trt_tensor* self, const trt_tensor* tensor, trt_tensor** out);
 
 /**
- * Out form of trt_dot: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_dot`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_dot_out(const trt_tensor* self, const trt_tensor* tensor, trt_tensor* out);
 
 /**
  * The inner product of two vectors of the same size; the elements of a complex `self` are conjugated.
- * Schema: `vdot(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `vdot(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_vdot(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_vdot: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_vdot`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_vdot_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The outer product of two vectors.
- * Schema: `outer(Tensor self, Tensor vec2) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `outer(Tensor self, Tensor vec2) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_outer(const trt_tensor* self, const trt_tensor* vec2, trt_tensor** out);
 
 /**
- * Out form of trt_outer: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_outer`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_outer_out(const trt_tensor* self, const trt_tensor* vec2, trt_tensor* out);
@@ -2336,22 +2456,23 @@ TRT_API trt_status* trt_outer_out(const trt_tensor* self, const trt_tensor* vec2
 /**
  * `beta * self + alpha * (mat1 @ mat2)`; `self` broadcasts to the product's shape and is not read when `beta` is
  * 0.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`, `mat1` and `mat2`.
  * Schema: `addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_addmm(const trt_tensor* self, const trt_tensor* mat1, const trt_tensor* mat2, trt_scalar
     beta, trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_addmm: writes the result into `self`.
+ * In-place form of `trt_addmm`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_addmm_(trt_tensor* self, const trt_tensor* mat1, const trt_tensor* mat2, trt_scalar beta,
     trt_scalar alpha);
 
 /**
- * Out form of trt_addmm: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_addmm`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_addmm_out(const trt_tensor* self, const trt_tensor* mat1, const trt_tensor* mat2, trt_scalar
@@ -2359,22 +2480,22 @@ TRT_API trt_status* trt_addmm_out(const trt_tensor* self, const trt_tensor* mat1
 
 /**
  * `beta * self + alpha * (mat @ vec)`; `self` broadcasts to the product's shape and is not read when `beta` is 0.
- * Schema: `addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_addmv(const trt_tensor* self, const trt_tensor* mat, const trt_tensor* vec, trt_scalar beta,
     trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_addmv: writes the result into `self`.
+ * In-place form of `trt_addmv`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_addmv_(trt_tensor* self, const trt_tensor* mat, const trt_tensor* vec, trt_scalar beta,
     trt_scalar alpha);
 
 /**
- * Out form of trt_addmv: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_addmv`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_addmv_out(const trt_tensor* self, const trt_tensor* mat, const trt_tensor* vec, trt_scalar
@@ -2383,22 +2504,22 @@ TRT_API trt_status* trt_addmv_out(const trt_tensor* self, const trt_tensor* mat,
 /**
  * `beta * self + alpha * outer(vec1, vec2)`; `self` broadcasts to the product's shape and is not read when `beta`
  * is 0.
- * Schema: `addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_addr(const trt_tensor* self, const trt_tensor* vec1, const trt_tensor* vec2, trt_scalar
     beta, trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_addr: writes the result into `self`.
+ * In-place form of `trt_addr`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_addr_(trt_tensor* self, const trt_tensor* vec1, const trt_tensor* vec2, trt_scalar beta,
     trt_scalar alpha);
 
 /**
- * Out form of trt_addr: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_addr`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_addr_out(const trt_tensor* self, const trt_tensor* vec1, const trt_tensor* vec2, trt_scalar
@@ -2407,22 +2528,23 @@ TRT_API trt_status* trt_addr_out(const trt_tensor* self, const trt_tensor* vec1,
 /**
  * `beta * self + alpha * bmm(batch1, batch2)`; `self` broadcasts to the product's shape and is not read when
  * `beta` is 0.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`, `batch1` and `batch2`.
  * Schema: `baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_baddbmm(const trt_tensor* self, const trt_tensor* batch1, const trt_tensor* batch2,
     trt_scalar beta, trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_baddbmm: writes the result into `self`.
+ * In-place form of `trt_baddbmm`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_baddbmm_(trt_tensor* self, const trt_tensor* batch1, const trt_tensor* batch2, trt_scalar
     beta, trt_scalar alpha);
 
 /**
- * Out form of trt_baddbmm: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_baddbmm`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_baddbmm_out(const trt_tensor* self, const trt_tensor* batch1, const trt_tensor* batch2,
@@ -2430,22 +2552,22 @@ TRT_API trt_status* trt_baddbmm_out(const trt_tensor* self, const trt_tensor* ba
 
 /**
  * `beta * self + alpha *` the sum of the products of two batches of matrices; `self` is not read when `beta` is 0.
- * Schema: `addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_addbmm(const trt_tensor* self, const trt_tensor* batch1, const trt_tensor* batch2,
     trt_scalar beta, trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_addbmm: writes the result into `self`.
+ * In-place form of `trt_addbmm`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_addbmm_(trt_tensor* self, const trt_tensor* batch1, const trt_tensor* batch2, trt_scalar
     beta, trt_scalar alpha);
 
 /**
- * Out form of trt_addbmm: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_addbmm`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_addbmm_out(const trt_tensor* self, const trt_tensor* batch1, const trt_tensor* batch2,
@@ -2454,14 +2576,14 @@ TRT_API trt_status* trt_addbmm_out(const trt_tensor* self, const trt_tensor* bat
 /**
  * The product of vectors, matrices or batches of matrices; batch dimensions broadcast, a vector is a row on the
  * left and a column on the right.
- * Schema: `matmul(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `matmul(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_matmul(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_matmul: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_matmul`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_matmul_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
@@ -2469,15 +2591,16 @@ TRT_API trt_status* trt_matmul_out(const trt_tensor* self, const trt_tensor* oth
 /**
  * `input @ weight.T + bias` over the last dimension of `input`; `weight` is [out, in], or [in] for a single output
  * without a dimension.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `input`, `weight` and `bias`.
  * Schema: `linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linear(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
     trt_tensor** out);
 
 /**
- * Out form of trt_linear: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linear`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linear_out(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
@@ -2485,22 +2608,22 @@ TRT_API trt_status* trt_linear_out(const trt_tensor* input, const trt_tensor* we
 
 /**
  * Inner products over the last dimensions; a 0-d tensor multiplies.
- * Schema: `inner(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `inner(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_inner(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_inner: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_inner`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_inner_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Sums over pairs of dimensions; the remaining ones of `self` come first.
- * Schema: `tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_tensordot(const trt_tensor* self, const trt_tensor* other, const int64_t* dims_self, size_t
@@ -2508,8 +2631,8 @@ TRT_API trt_status* trt_tensordot(const trt_tensor* self, const trt_tensor* othe
 
 /**
  * Sums over the last `dims` dimensions of `self` and the first of `other`.
- * Schema: `tensordot.int(Tensor self, Tensor other, int dims=2) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `tensordot.int(Tensor self, Tensor other, int dims=2) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_tensordot_int(const trt_tensor* self, const trt_tensor* other, int64_t dims, trt_tensor**
@@ -2517,8 +2640,8 @@ TRT_API trt_status* trt_tensordot_int(const trt_tensor* self, const trt_tensor* 
 
 /**
  * `y[k] = input1 @ weight[k] @ input2 + bias[k]` over the last dimensions; `weight` is [out, in1, in2].
- * Schema: `bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_bilinear(const trt_tensor* input1, const trt_tensor* input2, const trt_tensor* weight, const
@@ -2528,15 +2651,15 @@ TRT_API trt_status* trt_bilinear(const trt_tensor* input1, const trt_tensor* inp
 
 /**
  * The cross product of vectors of three elements in the dimension `dim`; the others broadcast.
- * Schema: `linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_cross(const trt_tensor* self, const trt_tensor* other, int64_t dim, trt_tensor**
     out);
 
 /**
- * Out form of trt_linalg_cross: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_cross`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_cross_out(const trt_tensor* self, const trt_tensor* other, int64_t dim, trt_tensor*
@@ -2544,15 +2667,15 @@ TRT_API trt_status* trt_linalg_cross_out(const trt_tensor* self, const trt_tenso
 
 /**
  * The cross product of vectors of three elements in the dimension `dim`, by default the first of size 3.
- * Schema: `cross(Tensor self, Tensor other, int? dim=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `cross(Tensor self, Tensor other, int? dim=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_cross(const trt_tensor* self, const trt_tensor* other, const int64_t* dim, trt_tensor**
     out);
 
 /**
- * Out form of trt_cross: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_cross`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_cross_out(const trt_tensor* self, const trt_tensor* other, const int64_t* dim, trt_tensor*
@@ -2560,14 +2683,14 @@ TRT_API trt_status* trt_cross_out(const trt_tensor* self, const trt_tensor* othe
 
 /**
  * The inner products of vectors in the dimension `dim`; the elements of a complex `x` are conjugated.
- * Schema: `linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_vecdot(const trt_tensor* x, const trt_tensor* y, int64_t dim, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_vecdot: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_vecdot`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_vecdot_out(const trt_tensor* x, const trt_tensor* y, int64_t dim, trt_tensor* out);
@@ -2576,8 +2699,8 @@ TRT_API trt_status* trt_linalg_vecdot_out(const trt_tensor* x, const trt_tensor*
  * Sums of products in Einstein's notation: one letter for each dimension, operands separated by commas, `...` for
  * dimensions that broadcast, the result's letters after `->` (by default those that appear once, in the order of
  * the alphabet).
- * Schema: `einsum(str equation, Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `einsum(str equation, Tensor[] tensors) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_einsum(const char* equation, const trt_tensor* const* tensors, size_t tensors_count,
@@ -2586,14 +2709,14 @@ TRT_API trt_status* trt_einsum(const char* equation, const trt_tensor* const* te
 /**
  * The product of two or more matrices in the order that needs the fewest multiplications; the first and the last
  * may be vectors.
- * Schema: `linalg_multi_dot(Tensor[] tensors) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_multi_dot(Tensor[] tensors) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_multi_dot(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_multi_dot: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_multi_dot`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2602,14 +2725,14 @@ TRT_API trt_status* trt_linalg_multi_dot_out(const trt_tensor* const* tensors, s
 
 /**
  * The `n`-th power of square matrices, of the inverse for a negative `n`.
- * Schema: `linalg_matrix_power(Tensor self, int n) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_matrix_power(Tensor self, int n) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_matrix_power(const trt_tensor* self, int64_t n, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_matrix_power: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_matrix_power`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2617,22 +2740,22 @@ TRT_API trt_status* trt_linalg_matrix_power_out(const trt_tensor* self, int64_t 
 
 /**
  * The same as linalg_matrix_power.
- * Schema: `matrix_power(Tensor self, int n) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `matrix_power(Tensor self, int n) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_matrix_power(const trt_tensor* self, int64_t n, trt_tensor** out);
 
 /**
- * Out form of trt_matrix_power: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_matrix_power`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_matrix_power_out(const trt_tensor* self, int64_t n, trt_tensor* out);
 
 /**
  * The product of matrices in the order that needs the fewest multiplications.
- * Schema: `chain_matmul(Tensor[] matrices) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `chain_matmul(Tensor[] matrices) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_chain_matmul(const trt_tensor* const* matrices, size_t matrices_count, trt_tensor** out);
@@ -2640,8 +2763,8 @@ TRT_API trt_status* trt_chain_matmul(const trt_tensor* const* matrices, size_t m
 /**
  * The Vandermonde matrices with the powers 0 to `N` - 1 (by default as many as elements) of the vectors in the
  * last dimension as rows.
- * Schema: `linalg_vander(Tensor x, *, int? N=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_vander(Tensor x, *, int? N=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_vander(const trt_tensor* x, const int64_t* N, trt_tensor** out);
@@ -2649,16 +2772,16 @@ TRT_API trt_status* trt_linalg_vander(const trt_tensor* x, const int64_t* N, trt
 /**
  * The norm of the matrices in two dimensions: the largest (`ord` 1 or inf: of columns or rows) or smallest (-1,
  * -inf) sum of magnitudes, the largest (2) or smallest (-2) singular value.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType?
  * dtype=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_matrix_norm(const trt_tensor* self, trt_scalar ord, const int64_t* dim, size_t
     dim_count, bool keepdim, trt_dtype dtype, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_matrix_norm: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_matrix_norm`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2667,16 +2790,16 @@ TRT_API trt_status* trt_linalg_matrix_norm_out(const trt_tensor* self, trt_scala
 
 /**
  * The Frobenius (`ord` fro) or nuclear (nuc) norm of the matrices in two dimensions.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *,
  * ScalarType? dtype=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_matrix_norm_str_ord(const trt_tensor* self, const char* ord, const int64_t* dim,
     size_t dim_count, bool keepdim, trt_dtype dtype, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_matrix_norm_str_ord: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_linalg_matrix_norm_str_ord`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -2686,16 +2809,16 @@ TRT_API trt_status* trt_linalg_matrix_norm_str_ord_out(const trt_tensor* self, c
 /**
  * A vector norm (one dimension in `dim`, or a vector) or matrix norm (two dimensions, or a matrix); without `ord`
  * the 2-norm of all elements.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType?
  * dtype=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_norm(const trt_tensor* self, const trt_scalar* ord, const int64_t* dim, size_t
     dim_count, bool keepdim, trt_dtype dtype, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_norm: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_norm`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_norm_out(const trt_tensor* self, const trt_scalar* ord, const int64_t* dim, size_t
@@ -2703,16 +2826,16 @@ TRT_API trt_status* trt_linalg_norm_out(const trt_tensor* self, const trt_scalar
 
 /**
  * The Frobenius (`ord` fro) or nuclear (nuc) norm of the matrices in two dimensions.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType?
  * dtype=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_norm_ord_str(const trt_tensor* self, const char* ord, const int64_t* dim, size_t
     dim_count, bool keepdim, trt_dtype dtype, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_norm_ord_str: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_norm_ord_str`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2722,8 +2845,8 @@ TRT_API trt_status* trt_linalg_norm_ord_str_out(const trt_tensor* self, const ch
 /**
  * The covariance matrix of variables in the rows of `self`, observations in its columns, which integers `fweights`
  * repeat and `aweights` weigh.
- * Schema: `cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_cov(const trt_tensor* self, int64_t correction, const trt_tensor* fweights, const
@@ -2731,8 +2854,8 @@ TRT_API trt_status* trt_cov(const trt_tensor* self, int64_t correction, const tr
 
 /**
  * The matrix of Pearson's correlation coefficients of the variables in the rows of `self`.
- * Schema: `corrcoef(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `corrcoef(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_corrcoef(const trt_tensor* self, trt_tensor** out);
@@ -2740,8 +2863,8 @@ TRT_API trt_status* trt_corrcoef(const trt_tensor* self, trt_tensor** out);
 /**
  * The distances in the `p`-norm between the rows of `x1` [..., P, M] and those of `x2` [..., R, M]: [..., P, R].
  * `compute_mode` (0, 1 or 2) changes nothing.
- * Schema: `cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_cdist(const trt_tensor* x1, const trt_tensor* x2, double p, const int64_t* compute_mode,
@@ -2750,29 +2873,29 @@ TRT_API trt_status* trt_cdist(const trt_tensor* x1, const trt_tensor* x2, double
 /**
  * The distances in the `p`-norm between each pair of rows of a matrix, as the upper triangle of the matrix of all
  * distances without its diagonal, row by row.
- * Schema: `pdist(Tensor self, float p=2) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `pdist(Tensor self, float p=2) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_pdist(const trt_tensor* self, double p, trt_tensor** out);
 
 /**
  * `self` with the parts along `dim` whose `p`-norm is above `maxnorm` scaled down to it.
- * Schema: `renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_renorm(const trt_tensor* self, trt_scalar p, int64_t dim, trt_scalar maxnorm, trt_tensor**
     out);
 
 /**
- * In-place form of trt_renorm: writes the result into `self`.
+ * In-place form of `trt_renorm`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_renorm_(trt_tensor* self, trt_scalar p, int64_t dim, trt_scalar maxnorm);
 
 /**
- * Out form of trt_renorm: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_renorm`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_renorm_out(const trt_tensor* self, trt_scalar p, int64_t dim, trt_scalar maxnorm,
@@ -2781,43 +2904,43 @@ TRT_API trt_status* trt_renorm_out(const trt_tensor* self, trt_scalar p, int64_t
 /**
  * The Cholesky factor `L` of `self = L L^H` (`U` of `U^H U` if `upper`); an error where a matrix is not positive-
  * definite.
- * Schema: `linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_cholesky(const trt_tensor* self, bool upper, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_cholesky: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_cholesky`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_cholesky_out(const trt_tensor* self, bool upper, trt_tensor* out);
 
 /**
  * The same as linalg_cholesky.
- * Schema: `cholesky(Tensor self, bool upper=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `cholesky(Tensor self, bool upper=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_cholesky(const trt_tensor* self, bool upper, trt_tensor** out);
 
 /**
- * Out form of trt_cholesky: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_cholesky`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_cholesky_out(const trt_tensor* self, bool upper, trt_tensor* out);
 
 /**
  * The solution `X` of `A X = self` from the Cholesky factor `input2` of `A`.
- * Schema: `cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_cholesky_solve(const trt_tensor* self, const trt_tensor* input2, bool upper, trt_tensor**
     out);
 
 /**
- * Out form of trt_cholesky_solve: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_cholesky_solve`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_cholesky_solve_out(const trt_tensor* self, const trt_tensor* input2, bool upper, trt_tensor*
@@ -2825,14 +2948,14 @@ TRT_API trt_status* trt_cholesky_solve_out(const trt_tensor* self, const trt_ten
 
 /**
  * The inverse of a matrix from its Cholesky factor `self`.
- * Schema: `cholesky_inverse(Tensor self, bool upper=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `cholesky_inverse(Tensor self, bool upper=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_cholesky_inverse(const trt_tensor* self, bool upper, trt_tensor** out);
 
 /**
- * Out form of trt_cholesky_inverse: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_cholesky_inverse`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2840,16 +2963,15 @@ TRT_API trt_status* trt_cholesky_inverse_out(const trt_tensor* self, bool upper,
 
 /**
  * The LU factorization in the compact form of linalg_lu_factor_ex; an error where a square matrix is singular.
- * Schema: `linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_lu_factor(const trt_tensor* A, bool pivot, trt_tensor** out_LU, trt_tensor**
     out_pivots);
 
 /**
- * Out form of trt_linalg_lu_factor: writes the result into the given tensor, which is resized if its shape
- * differs.
+ * Out form of `trt_linalg_lu_factor`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_lu_factor_out(const trt_tensor* A, bool pivot, trt_tensor* LU_out, trt_tensor*
@@ -2857,16 +2979,16 @@ TRT_API trt_status* trt_linalg_lu_factor_out(const trt_tensor* A, bool pivot, tr
 
 /**
  * The matrices `P`, `L` and `U` of an LU factorization in compact form; those that are not asked for are empty.
+ * Gradient: through the operators that it is made of.
  * Schema: `lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor
  * P, Tensor L, Tensor U)`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_lu_unpack(const trt_tensor* LU_data, const trt_tensor* LU_pivots, bool unpack_data, bool
     unpack_pivots, trt_tensor** out_P, trt_tensor** out_L, trt_tensor** out_U);
 
 /**
- * Out form of trt_lu_unpack: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_lu_unpack`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_lu_unpack_out(const trt_tensor* LU_data, const trt_tensor* LU_pivots, bool unpack_data, bool
@@ -2875,15 +2997,15 @@ TRT_API trt_status* trt_lu_unpack_out(const trt_tensor* LU_data, const trt_tenso
 /**
  * The factorization `A = P L U` with a permutation `P`, a lower triangular `L` with unit diagonal and an upper
  * triangular `U`.
- * Schema: `linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_lu(const trt_tensor* A, bool pivot, trt_tensor** out_P, trt_tensor** out_L,
     trt_tensor** out_U);
 
 /**
- * Out form of trt_linalg_lu: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_lu`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_lu_out(const trt_tensor* A, bool pivot, trt_tensor* P_out, trt_tensor* L_out,
@@ -2892,15 +3014,15 @@ TRT_API trt_status* trt_linalg_lu_out(const trt_tensor* A, bool pivot, trt_tenso
 /**
  * The solution of `A X = B` (`X A = B` when not `left`; with `A^H` if `adjoint`) from the result of
  * linalg_lu_factor.
- * Schema: `linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_lu_solve(const trt_tensor* LU, const trt_tensor* pivots, const trt_tensor* B, bool
     left, bool adjoint, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_lu_solve: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_lu_solve`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_lu_solve_out(const trt_tensor* LU, const trt_tensor* pivots, const trt_tensor* B,
@@ -2908,15 +3030,15 @@ TRT_API trt_status* trt_linalg_lu_solve_out(const trt_tensor* LU, const trt_tens
 
 /**
  * The solution `X` of `A X = self` from the result of linalg_lu_factor.
- * Schema: `lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_lu_solve(const trt_tensor* self, const trt_tensor* LU_data, const trt_tensor* LU_pivots,
     trt_tensor** out);
 
 /**
- * Out form of trt_lu_solve: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_lu_solve`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_lu_solve_out(const trt_tensor* self, const trt_tensor* LU_data, const trt_tensor* LU_pivots,
@@ -2925,16 +3047,16 @@ TRT_API trt_status* trt_lu_solve_out(const trt_tensor* self, const trt_tensor* L
 /**
  * The solution of `self X = B` (`X self = B` when not `left`) for triangular matrices; `unitriangular` takes their
  * diagonal as ones. Only that triangle is read.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False)
  * -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_solve_triangular(const trt_tensor* self, const trt_tensor* B, bool upper, bool left,
     bool unitriangular, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_solve_triangular: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_solve_triangular`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -2943,9 +3065,9 @@ TRT_API trt_status* trt_linalg_solve_triangular_out(const trt_tensor* self, cons
 
 /**
  * The solution of `A X = self` (`A^T X = self` if `transpose`) for triangular matrices, and a copy of `A`.
+ * Gradient: through the operators that it is made of.
  * Schema: `triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)
  * -> (Tensor solution, Tensor cloned_coefficient)`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_triangular_solve(const trt_tensor* self, const trt_tensor* A, bool upper, bool transpose,
@@ -2954,16 +3076,16 @@ TRT_API trt_status* trt_triangular_solve(const trt_tensor* self, const trt_tenso
 /**
  * The solution of `A X = B` (`X A = B` when not `left`); `B` holds matrices or vectors. `info` (int32) is the
  * position of the first zero pivot, or 0: an error with `check_errors`.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result,
  * Tensor info)`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_solve_ex(const trt_tensor* A, const trt_tensor* B, bool left, bool check_errors,
     trt_tensor** out_result, trt_tensor** out_info);
 
 /**
- * Out form of trt_linalg_solve_ex: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_solve_ex`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_solve_ex_out(const trt_tensor* A, const trt_tensor* B, bool left, bool check_errors,
@@ -2972,14 +3094,14 @@ TRT_API trt_status* trt_linalg_solve_ex_out(const trt_tensor* A, const trt_tenso
 /**
  * The solution of `A X = B` (`X A = B` when not `left`); `B` holds matrices or vectors. An error where a matrix is
  * singular.
- * Schema: `linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_solve(const trt_tensor* A, const trt_tensor* B, bool left, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_solve: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_solve`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_solve_out(const trt_tensor* A, const trt_tensor* B, bool left, trt_tensor* out);
@@ -2987,15 +3109,15 @@ TRT_API trt_status* trt_linalg_solve_out(const trt_tensor* A, const trt_tensor* 
 /**
  * The inverse of square matrices; `info` (int32) is the position of the first zero pivot, or 0: an error with
  * `check_errors`.
- * Schema: `linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_inv_ex(const trt_tensor* A, bool check_errors, trt_tensor** out_inverse, trt_tensor**
     out_info);
 
 /**
- * Out form of trt_linalg_inv_ex: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_inv_ex`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_inv_ex_out(const trt_tensor* A, bool check_errors, trt_tensor* inverse_out,
@@ -3003,72 +3125,72 @@ TRT_API trt_status* trt_linalg_inv_ex_out(const trt_tensor* A, bool check_errors
 
 /**
  * The inverse of square matrices; an error where one is singular.
- * Schema: `linalg_inv(Tensor A) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_inv(Tensor A) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_inv(const trt_tensor* A, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_inv: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_inv`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_inv_out(const trt_tensor* A, trt_tensor* out);
 
 /**
  * The same as linalg_inv.
- * Schema: `inverse(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `inverse(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_inverse(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_inverse: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_inverse`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_inverse_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The determinant of square matrices.
- * Schema: `det(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `det(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_det(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The same as linalg_slogdet.
- * Schema: `slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)`
  * Gradient: through the operators that it is made of.
+ * Schema: `slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)`
  * @since 0.1
  */
 TRT_API trt_status* trt_slogdet(const trt_tensor* self, trt_tensor** out_sign, trt_tensor** out_logabsdet);
 
 /**
- * Out form of trt_slogdet: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_slogdet`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_slogdet_out(const trt_tensor* self, trt_tensor* sign_out, trt_tensor* logabsdet_out);
 
 /**
  * The logarithm of the determinant of square matrices; NaN where it is negative.
- * Schema: `logdet(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `logdet(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_logdet(const trt_tensor* self, trt_tensor** out);
 
 /**
  * The inverse of `self` as a map from its last dimensions to its first `ind`, for tensordot.
- * Schema: `linalg_tensorinv(Tensor self, int ind=2) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_tensorinv(Tensor self, int ind=2) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_tensorinv(const trt_tensor* self, int64_t ind, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_tensorinv: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_tensorinv`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -3077,15 +3199,15 @@ TRT_API trt_status* trt_linalg_tensorinv_out(const trt_tensor* self, int64_t ind
 /**
  * The solution `X` of `tensordot(self, X, X.dim()) = other`; the dimensions `dims` of `self` are moved to its end
  * before.
- * Schema: `linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_tensorsolve(const trt_tensor* self, const trt_tensor* other, const int64_t* dims,
     size_t dims_count, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_tensorsolve: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_tensorsolve`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -3094,57 +3216,57 @@ TRT_API trt_status* trt_linalg_tensorsolve_out(const trt_tensor* self, const trt
 
 /**
  * Eigenvalues (ascending) of Hermitian matrices, of which the lower (`UPLO` L) or upper (U) triangle is read.
- * Schema: `linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_eigvalsh(const trt_tensor* self, const char* UPLO, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_eigvalsh: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_eigvalsh`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_eigvalsh_out(const trt_tensor* self, const char* UPLO, trt_tensor* out);
 
 /**
  * Eigenvalues of square matrices, complex.
- * Schema: `linalg_eigvals(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_eigvals(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_eigvals(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_eigvals: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_eigvals`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_eigvals_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The singular values in descending order.
- * Schema: `linalg_svdvals(Tensor A) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_svdvals(Tensor A) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_svdvals(const trt_tensor* A, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_svdvals: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_svdvals`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_svdvals_out(const trt_tensor* A, trt_tensor* out);
 
 /**
  * `self = U diag(S) V^H`; complete bases when not `some`, zeros for them when not `compute_uv`.
- * Schema: `svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)`
  * Gradient: through the operators that it is made of.
+ * Schema: `svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)`
  * @since 0.1
  */
 TRT_API trt_status* trt_svd(const trt_tensor* self, bool some, bool compute_uv, trt_tensor** out_U, trt_tensor**
     out_S, trt_tensor** out_V);
 
 /**
- * Out form of trt_svd: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_svd`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_svd_out(const trt_tensor* self, bool some, bool compute_uv, trt_tensor* U_out, trt_tensor*
@@ -3152,14 +3274,14 @@ TRT_API trt_status* trt_svd_out(const trt_tensor* self, bool some, bool compute_
 
 /**
  * `self = Q R`, reduced if `some`, else complete.
- * Schema: `qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)`
  * Gradient: through the operators that it is made of.
+ * Schema: `qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)`
  * @since 0.1
  */
 TRT_API trt_status* trt_qr(const trt_tensor* self, bool some, trt_tensor** out_Q, trt_tensor** out_R);
 
 /**
- * Out form of trt_qr: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_qr`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_qr_out(const trt_tensor* self, bool some, trt_tensor* Q_out, trt_tensor* R_out);
@@ -3167,15 +3289,15 @@ TRT_API trt_status* trt_qr_out(const trt_tensor* self, bool some, trt_tensor* Q_
 /**
  * The first n columns of the product of the Householder reflectors in the columns of `input` [m, n] below the
  * diagonal, with the scales `tau`.
- * Schema: `linalg_householder_product(Tensor input, Tensor tau) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_householder_product(Tensor input, Tensor tau) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_householder_product(const trt_tensor* input, const trt_tensor* tau, trt_tensor**
     out);
 
 /**
- * Out form of trt_linalg_householder_product: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_linalg_householder_product`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -3184,14 +3306,14 @@ TRT_API trt_status* trt_linalg_householder_product_out(const trt_tensor* input, 
 
 /**
  * The same as linalg_householder_product.
- * Schema: `orgqr(Tensor self, Tensor input2) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `orgqr(Tensor self, Tensor input2) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_orgqr(const trt_tensor* self, const trt_tensor* input2, trt_tensor** out);
 
 /**
- * Out form of trt_orgqr: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_orgqr`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_orgqr_out(const trt_tensor* self, const trt_tensor* input2, trt_tensor* out);
@@ -3199,15 +3321,15 @@ TRT_API trt_status* trt_orgqr_out(const trt_tensor* self, const trt_tensor* inpu
 /**
  * `Q @ input3` (`input3 @ Q` when not `left`), `Q` (`Q^H` if `transpose`) being the product of all reflectors in
  * `self` with the scales `input2`.
- * Schema: `ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_ormqr(const trt_tensor* self, const trt_tensor* input2, const trt_tensor* input3, bool left,
     bool transpose, trt_tensor** out);
 
 /**
- * Out form of trt_ormqr: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_ormqr`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_ormqr_out(const trt_tensor* self, const trt_tensor* input2, const trt_tensor* input3, bool
@@ -3215,15 +3337,15 @@ TRT_API trt_status* trt_ormqr_out(const trt_tensor* self, const trt_tensor* inpu
 
 /**
  * The factorization of linalg_ldl_factor_ex; an error where a matrix is singular.
- * Schema: `linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_ldl_factor(const trt_tensor* self, bool hermitian, trt_tensor** out_LD, trt_tensor**
     out_pivots);
 
 /**
- * Out form of trt_linalg_ldl_factor: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_ldl_factor`: the result is written into the given tensors, resized where a shape
  * differs.
  * @since 0.1
  */
@@ -3232,15 +3354,15 @@ TRT_API trt_status* trt_linalg_ldl_factor_out(const trt_tensor* self, bool hermi
 
 /**
  * The solution of `A X = B` from the result of linalg_ldl_factor.
- * Schema: `linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_ldl_solve(const trt_tensor* LD, const trt_tensor* pivots, const trt_tensor* B, bool
     hermitian, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_ldl_solve: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_ldl_solve`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -3250,16 +3372,16 @@ TRT_API trt_status* trt_linalg_ldl_solve_out(const trt_tensor* LD, const trt_ten
 /**
  * The pseudoinverse. Singular values (magnitudes of eigenvalues if `hermitian`) up to the larger of `atol` (0 by
  * default) and `rtol` (max(m, n) times the dtype's epsilon, 0 if `atol` is given) times the largest count as zero.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False)
  * -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_pinv_atol_rtol_tensor(const trt_tensor* self, const trt_tensor* atol, const
     trt_tensor* rtol, bool hermitian, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_pinv_atol_rtol_tensor: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_linalg_pinv_atol_rtol_tensor`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -3268,16 +3390,16 @@ TRT_API trt_status* trt_linalg_pinv_atol_rtol_tensor_out(const trt_tensor* self,
 
 /**
  * The pseudoinverse; as with tensors as bounds.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) ->
  * Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_pinv_atol_rtol_float(const trt_tensor* self, const double* atol, const double* rtol,
     bool hermitian, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_pinv_atol_rtol_float: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_linalg_pinv_atol_rtol_float`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -3286,29 +3408,29 @@ TRT_API trt_status* trt_linalg_pinv_atol_rtol_float_out(const trt_tensor* self, 
 
 /**
  * The pseudoinverse with the relative bound `rcond`.
- * Schema: `linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_pinv(const trt_tensor* self, double rcond, bool hermitian, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_pinv: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_pinv`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_pinv_out(const trt_tensor* self, double rcond, bool hermitian, trt_tensor* out);
 
 /**
  * The pseudoinverse with the relative bound `rcond`.
- * Schema: `linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_pinv_rcond_tensor(const trt_tensor* self, const trt_tensor* rcond, bool hermitian,
     trt_tensor** out);
 
 /**
- * Out form of trt_linalg_pinv_rcond_tensor: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_pinv_rcond_tensor`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -3317,8 +3439,8 @@ TRT_API trt_status* trt_linalg_pinv_rcond_tensor_out(const trt_tensor* self, con
 
 /**
  * The pseudoinverse with the relative bound `rcond`.
- * Schema: `pinverse(Tensor self, float rcond=1e-15) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `pinverse(Tensor self, float rcond=1e-15) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_pinverse(const trt_tensor* self, double rcond, trt_tensor** out);
@@ -3326,17 +3448,17 @@ TRT_API trt_status* trt_pinverse(const trt_tensor* self, double rcond, trt_tenso
 /**
  * The number of singular values (magnitudes of eigenvalues if `hermitian`) above the bound described at
  * linalg_pinv, as int64.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool
  * hermitian=False) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_matrix_rank_atol_rtol_tensor(const trt_tensor* input, const trt_tensor* atol, const
     trt_tensor* rtol, bool hermitian, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_matrix_rank_atol_rtol_tensor: writes the result into the given tensor, which is resized
- * if its shape differs.
+ * Out form of `trt_linalg_matrix_rank_atol_rtol_tensor`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_matrix_rank_atol_rtol_tensor_out(const trt_tensor* input, const trt_tensor* atol,
@@ -3345,17 +3467,17 @@ TRT_API trt_status* trt_linalg_matrix_rank_atol_rtol_tensor_out(const trt_tensor
 /**
  * The number of singular values (magnitudes of eigenvalues if `hermitian`) above the bound described at
  * linalg_pinv, as int64.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool
  * hermitian=False) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_matrix_rank_atol_rtol_float(const trt_tensor* self, const double* atol, const double*
     rtol, bool hermitian, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_matrix_rank_atol_rtol_float: writes the result into the given tensor, which is resized if
- * its shape differs.
+ * Out form of `trt_linalg_matrix_rank_atol_rtol_float`: the result is written into the given tensor, resized where
+ * the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_matrix_rank_atol_rtol_float_out(const trt_tensor* self, const double* atol, const
@@ -3363,14 +3485,14 @@ TRT_API trt_status* trt_linalg_matrix_rank_atol_rtol_float_out(const trt_tensor*
 
 /**
  * The number of singular values (magnitudes of eigenvalues if `hermitian`) above `tol`, as int64.
- * Schema: `linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_matrix_rank(const trt_tensor* self, double tol, bool hermitian, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_matrix_rank: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_matrix_rank`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -3378,15 +3500,15 @@ TRT_API trt_status* trt_linalg_matrix_rank_out(const trt_tensor* self, double to
 
 /**
  * The number of singular values (magnitudes of eigenvalues if `hermitian`) above `tol`, as int64.
- * Schema: `linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_matrix_rank_tol_tensor(const trt_tensor* input, const trt_tensor* tol, bool
     hermitian, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_matrix_rank_tol_tensor: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_linalg_matrix_rank_tol_tensor`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -3395,28 +3517,28 @@ TRT_API trt_status* trt_linalg_matrix_rank_tol_tensor_out(const trt_tensor* inpu
 
 /**
  * The condition number in the norm `p` (None, 1, -1, 2, -2, inf or -inf); infinite where a matrix is singular.
- * Schema: `linalg_cond(Tensor self, Scalar? p=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_cond(Tensor self, Scalar? p=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_cond(const trt_tensor* self, const trt_scalar* p, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_cond: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_cond`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_cond_out(const trt_tensor* self, const trt_scalar* p, trt_tensor* out);
 
 /**
  * The condition number in the norm `p` (fro or nuc); infinite where a matrix is singular.
- * Schema: `linalg_cond.p_str(Tensor self, str p) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `linalg_cond.p_str(Tensor self, str p) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_cond_p_str(const trt_tensor* self, const char* p, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_cond_p_str: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_cond_p_str`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -3427,9 +3549,9 @@ TRT_API trt_status* trt_linalg_cond_p_str_out(const trt_tensor* self, const char
  * times the dtype's epsilon by default) times the largest count as zero. `residuals` are the squared norms of the
  * columns of `self X - b` where all matrices have full rank and more rows than columns, else empty; `rank` is
  * there for every `driver` but gels, `singular_values` for gelsd and gelss. `driver` is gelsy by default.
+ * Gradient: through the operators that it is made of.
  * Schema: `linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor
  * residuals, Tensor rank, Tensor singular_values)`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_lstsq(const trt_tensor* self, const trt_tensor* b, const double* rcond, const char*
@@ -3438,8 +3560,8 @@ TRT_API trt_status* trt_linalg_lstsq(const trt_tensor* self, const trt_tensor* b
 
 /**
  * The exponential of square matrices.
- * Schema: `matrix_exp(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `matrix_exp(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_matrix_exp(const trt_tensor* self, trt_tensor** out);
@@ -3450,16 +3572,17 @@ TRT_API trt_status* trt_matrix_exp(const trt_tensor* self, trt_tensor** out);
  * The factorization `A = P L U` with row exchanges; `LU` [m, n] holds `L` (unit diagonal not stored) below and `U`
  * on and above the diagonal, `pivots` (int32, from 1) the exchanges; `info` (int32) is the position (from 1) of
  * the first zero on the diagonal of `U`, or 0. `pivot=False` is not supported.
+ * Dtypes: not complex.
+ * Gradient: with respect to `A`.
  * Schema: `linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots,
  * Tensor info)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_lu_factor_ex(const trt_tensor* A, bool pivot, bool check_errors, trt_tensor** out_LU,
     trt_tensor** out_pivots, trt_tensor** out_info);
 
 /**
- * Out form of trt_linalg_lu_factor_ex: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_lu_factor_ex`: the result is written into the given tensors, resized where a shape
  * differs.
  * @since 0.1
  */
@@ -3468,28 +3591,30 @@ TRT_API trt_status* trt_linalg_lu_factor_ex_out(const trt_tensor* A, bool pivot,
 
 /**
  * The determinant as `sign * exp(logabsdet)`; a complex one has a sign on the unit circle and a real `logabsdet`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `A`.
  * Schema: `linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_slogdet(const trt_tensor* A, trt_tensor** out_sign, trt_tensor** out_logabsdet);
 
 /**
- * Out form of trt_linalg_slogdet: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_slogdet`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_slogdet_out(const trt_tensor* A, trt_tensor* sign_out, trt_tensor* logabsdet_out);
 
 /**
  * The determinant of square matrices.
+ * Dtypes: not complex.
+ * Gradient: with respect to `A`.
  * Schema: `linalg_det(Tensor A) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_det(const trt_tensor* A, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_det: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_det`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_det_out(const trt_tensor* A, trt_tensor* out);
@@ -3498,16 +3623,17 @@ TRT_API trt_status* trt_linalg_det_out(const trt_tensor* A, trt_tensor* out);
  * The lower factor `L` of Hermitian positive-definite matrices `L L^H` (the upper one, of `U^H U`, if `upper`);
  * only that triangle is read. `info` (int32) is 0, or the order of the leading minor that is not positive-
  * definite: an error with `check_errors`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor
  * info)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_cholesky_ex(const trt_tensor* self, bool upper, bool check_errors, trt_tensor**
     out_L, trt_tensor** out_info);
 
 /**
- * Out form of trt_linalg_cholesky_ex: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_cholesky_ex`: the result is written into the given tensors, resized where a shape
  * differs.
  * @since 0.1
  */
@@ -3517,14 +3643,15 @@ TRT_API trt_status* trt_linalg_cholesky_ex_out(const trt_tensor* self, bool uppe
 /**
  * `A = Q R` with orthonormal columns of `Q` and an upper triangular `R`: [m, k] and [k, n], k = min(m, n), when
  * `mode` is reduced; [m, m] and [m, n] when it is complete; an empty `Q` when it is r.
+ * Dtypes: not complex.
+ * Gradient: with respect to `A`.
  * Schema: `linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_qr(const trt_tensor* A, const char* mode, trt_tensor** out_Q, trt_tensor** out_R);
 
 /**
- * Out form of trt_linalg_qr: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_qr`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_qr_out(const trt_tensor* A, const char* mode, trt_tensor* Q_out, trt_tensor* R_out);
@@ -3532,14 +3659,15 @@ TRT_API trt_status* trt_linalg_qr_out(const trt_tensor* A, const char* mode, trt
 /**
  * The Householder form of a QR decomposition: `R` on and above the diagonal of `a`, the reflectors below, their
  * scales in `tau`.
+ * Dtypes: not complex.
+ * Gradient: none; backward fails for `self`, whose derivative does not exist in closed form or is not there.
  * Schema: `geqrf(Tensor self) -> (Tensor a, Tensor tau)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_geqrf(const trt_tensor* self, trt_tensor** out_a, trt_tensor** out_tau);
 
 /**
- * Out form of trt_geqrf: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_geqrf`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_geqrf_out(const trt_tensor* self, trt_tensor* a_out, trt_tensor* tau_out);
@@ -3547,15 +3675,16 @@ TRT_API trt_status* trt_geqrf_out(const trt_tensor* self, trt_tensor* a_out, trt
 /**
  * Eigenvalues (real, ascending) and orthonormal eigenvectors (columns) of Hermitian matrices, of which the lower
  * (`UPLO` L) or upper (U) triangle is read.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_eigh(const trt_tensor* self, const char* UPLO, trt_tensor** out_eigenvalues,
     trt_tensor** out_eigenvectors);
 
 /**
- * Out form of trt_linalg_eigh: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_eigh`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_eigh_out(const trt_tensor* self, const char* UPLO, trt_tensor* eigenvalues_out,
@@ -3564,15 +3693,16 @@ TRT_API trt_status* trt_linalg_eigh_out(const trt_tensor* self, const char* UPLO
 /**
  * `A = U diag(S) Vh` with real singular values `S` in descending order; `U` is [m, m] and `Vh` [n, n], or [m, k]
  * and [k, n] with k = min(m, n) when not `full_matrices`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `A`.
  * Schema: `linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_svd(const trt_tensor* A, bool full_matrices, trt_tensor** out_U, trt_tensor** out_S,
     trt_tensor** out_Vh);
 
 /**
- * Out form of trt_linalg_svd: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_svd`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_svd_out(const trt_tensor* A, bool full_matrices, trt_tensor* U_out, trt_tensor*
@@ -3580,15 +3710,16 @@ TRT_API trt_status* trt_linalg_svd_out(const trt_tensor* A, bool full_matrices, 
 
 /**
  * Eigenvalues and eigenvectors (columns, of norm 1) of square matrices; both are complex, in no particular order.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_eig(const trt_tensor* self, trt_tensor** out_eigenvalues, trt_tensor**
     out_eigenvectors);
 
 /**
- * Out form of trt_linalg_eig: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_linalg_eig`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_eig_out(const trt_tensor* self, trt_tensor* eigenvalues_out, trt_tensor*
@@ -3598,16 +3729,17 @@ TRT_API trt_status* trt_linalg_eig_out(const trt_tensor* self, trt_tensor* eigen
  * The Bunch-Kaufman factorization `L D L^T` (`L D L^H` if `hermitian`) of the lower triangle of symmetric
  * (Hermitian) matrices; `pivots` as in LAPACK's sytrf, `info` (int32) is the position of the first zero of `D`, or
  * 0.
+ * Dtypes: not complex.
+ * Gradient: none; backward fails for `self`, whose derivative does not exist in closed form or is not there.
  * Schema: `linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD,
  * Tensor pivots, Tensor info)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_ldl_factor_ex(const trt_tensor* self, bool hermitian, bool check_errors, trt_tensor**
     out_LD, trt_tensor** out_pivots, trt_tensor** out_info);
 
 /**
- * Out form of trt_linalg_ldl_factor_ex: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_ldl_factor_ex`: the result is written into the given tensors, resized where a shape
  * differs.
  * @since 0.1
  */
@@ -3616,14 +3748,15 @@ TRT_API trt_status* trt_linalg_ldl_factor_ex_out(const trt_tensor* self, bool he
 
 /**
  * The exponential of square matrices.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `linalg_matrix_exp(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_matrix_exp(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_matrix_exp: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_matrix_exp`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -3633,52 +3766,54 @@ TRT_API trt_status* trt_linalg_matrix_exp_out(const trt_tensor* self, trt_tensor
 
 /**
  * `exp(self) / sum(exp(self))` along `dim`; `self` is converted to `dtype` first if one is given.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_softmax(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor** out);
 
 /**
- * Out form of trt_softmax: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_softmax`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_softmax_out(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor* out);
 
 /**
  * The logarithm of softmax, accurate for large differences.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_log_softmax(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor** out);
 
 /**
- * Out form of trt_log_softmax: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_log_softmax`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_log_softmax_out(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor* out);
 
 /**
  * softmax of `-self`.
- * Schema: `softmin(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `softmin(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_softmin(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor** out);
 
 /**
  * `self` times the normal distribution function of it; `approximate` 'tanh' uses its approximation by tanh.
- * Schema: `gelu(Tensor self, *, str approximate='none') -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `gelu(Tensor self, *, str approximate='none') -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_gelu(const trt_tensor* self, const char* approximate, trt_tensor** out);
 
 /**
  * The first half of `self` along `dim` times the sigmoid of the second.
- * Schema: `glu(Tensor self, int dim=-1) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `glu(Tensor self, int dim=-1) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_glu(const trt_tensor* self, int64_t dim, trt_tensor** out);
@@ -3686,16 +3821,16 @@ TRT_API trt_status* trt_glu(const trt_tensor* self, int64_t dim, trt_tensor** ou
 /**
  * `self` where it is positive, else `weight * self`; `weight` has one element, or one for each channel (dimension
  * 1).
- * Schema: `prelu(Tensor self, Tensor weight) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `prelu(Tensor self, Tensor weight) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_prelu(const trt_tensor* self, const trt_tensor* weight, trt_tensor** out);
 
 /**
  * Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; the identity outside of training.
- * Schema: `dropout(Tensor input, float p=0.5, bool training=True, *, Generator? generator=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `dropout(Tensor input, float p=0.5, bool training=True, *, Generator? generator=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_dropout(const trt_tensor* input, double p, bool training, trt_generator* generator,
@@ -3703,9 +3838,10 @@ TRT_API trt_status* trt_dropout(const trt_tensor* input, double p, bool training
 
 /**
  * dropout, with the bool mask of the elements that it kept.
+ * Dtypes: not complex.
+ * Gradient: with respect to `input`.
  * Schema: `native_dropout(Tensor input, float p, bool train=True, *, Generator? generator=None) -> (Tensor output,
  * Tensor mask)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_native_dropout(const trt_tensor* input, double p, bool train, trt_generator* generator,
@@ -3716,9 +3852,10 @@ TRT_API trt_status* trt_native_dropout(const trt_tensor* input, double p, bool t
 /**
  * Two-dimensional cross-correlation. `input` is [n, c, h, w] or [c, h, w], `weight` [out, c / groups, kh, kw],
  * `bias` [out].
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `input`, `weight` and `bias`.
  * Schema: `conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2]
  * dilation=1, int groups=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_conv2d(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias, const
@@ -3726,7 +3863,7 @@ TRT_API trt_status* trt_conv2d(const trt_tensor* input, const trt_tensor* weight
     size_t dilation_count, int64_t groups, trt_tensor** out);
 
 /**
- * Out form of trt_conv2d: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_conv2d`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_conv2d_out(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias, const
@@ -3735,9 +3872,9 @@ TRT_API trt_status* trt_conv2d_out(const trt_tensor* input, const trt_tensor* we
 
 /**
  * conv2d with `padding` 'valid' (none) or 'same' (the output is as large as the input; stride 1 only).
+ * Gradient: through the operators that it is made of.
  * Schema: `conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, str padding='valid',
  * int[2] dilation=1, int groups=1) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_conv2d_padding(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
@@ -3746,9 +3883,9 @@ TRT_API trt_status* trt_conv2d_padding(const trt_tensor* input, const trt_tensor
 
 /**
  * One-dimensional cross-correlation. `input` is [n, c, l] or [c, l], `weight` [out, c / groups, k], `bias` [out].
+ * Gradient: through the operators that it is made of.
  * Schema: `conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, int[1]
  * dilation=1, int groups=1) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_conv1d(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias, const
@@ -3757,9 +3894,9 @@ TRT_API trt_status* trt_conv1d(const trt_tensor* input, const trt_tensor* weight
 
 /**
  * conv1d with `padding` 'valid' (none) or 'same' (the output is as long as the input; stride 1 only).
+ * Gradient: through the operators that it is made of.
  * Schema: `conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, str padding='valid',
  * int[1] dilation=1, int groups=1) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_conv1d_padding(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
@@ -3769,9 +3906,10 @@ TRT_API trt_status* trt_conv1d_padding(const trt_tensor* input, const trt_tensor
 /**
  * The transposed convolution, which is conv2d's gradient with respect to its input. `weight` is [c, out / groups,
  * kh, kw].
+ * Dtypes: complex ones, too.
+ * Gradient: through the operators that it is made of.
  * Schema: `conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0,
  * int[2] output_padding=0, int groups=1, int[2] dilation=1) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_conv_transpose2d(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
@@ -3781,9 +3919,9 @@ TRT_API trt_status* trt_conv_transpose2d(const trt_tensor* input, const trt_tens
 
 /**
  * The transposed one-dimensional convolution. `weight` is [c, out / groups, k].
+ * Gradient: through the operators that it is made of.
  * Schema: `conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0,
  * int[1] output_padding=0, int groups=1, int[1] dilation=1) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_conv_transpose1d(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
@@ -3794,9 +3932,9 @@ TRT_API trt_status* trt_conv_transpose1d(const trt_tensor* input, const trt_tens
 /**
  * Three-dimensional cross-correlation. `input` is [n, c, d, h, w] or [c, d, h, w], `weight` [out, c / groups, kd,
  * kh, kw], `bias` [out].
+ * Gradient: through the operators that it is made of.
  * Schema: `conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, int[3]
  * dilation=1, int groups=1) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_conv3d(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias, const
@@ -3805,9 +3943,9 @@ TRT_API trt_status* trt_conv3d(const trt_tensor* input, const trt_tensor* weight
 
 /**
  * conv3d with `padding` 'valid' (none) or 'same' (the output is as large as the input; stride 1 only).
+ * Gradient: through the operators that it is made of.
  * Schema: `conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, str padding='valid',
  * int[3] dilation=1, int groups=1) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_conv3d_padding(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
@@ -3816,9 +3954,9 @@ TRT_API trt_status* trt_conv3d_padding(const trt_tensor* input, const trt_tensor
 
 /**
  * The transposed three-dimensional convolution. `weight` is [c, out / groups, kd, kh, kw].
+ * Gradient: through the operators that it is made of.
  * Schema: `conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0,
  * int[3] output_padding=0, int groups=1, int[3] dilation=1) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_conv_transpose3d(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
@@ -3829,8 +3967,9 @@ TRT_API trt_status* trt_conv_transpose3d(const trt_tensor* input, const trt_tens
 /**
  * The windows of an image as columns. `self` is [n, c, h, w] or [c, h, w], the result [n, c * kh * kw, windows],
  * windows in row-major order. (`nn.functional.unfold` in Python.)
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `im2col(Tensor self, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_im2col(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count, const
@@ -3838,7 +3977,7 @@ TRT_API trt_status* trt_im2col(const trt_tensor* self, const int64_t* kernel_siz
     size_t stride_count, trt_tensor** out);
 
 /**
- * Out form of trt_im2col: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_im2col`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_im2col_out(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
@@ -3848,9 +3987,10 @@ TRT_API trt_status* trt_im2col_out(const trt_tensor* self, const int64_t* kernel
 /**
  * The sum of windows that are given as columns [n, c * kh * kw, windows] in images of `output_size`, which is the
  * gradient of im2col. (`nn.functional.fold` in Python.)
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2]
  * stride=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_col2im(const trt_tensor* self, const int64_t* output_size, size_t output_size_count, const
@@ -3858,7 +3998,7 @@ TRT_API trt_status* trt_col2im(const trt_tensor* self, const int64_t* output_siz
     padding, size_t padding_count, const int64_t* stride, size_t stride_count, trt_tensor** out);
 
 /**
- * Out form of trt_col2im: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_col2im`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_col2im_out(const trt_tensor* self, const int64_t* output_size, size_t output_size_count,
@@ -3869,15 +4009,16 @@ TRT_API trt_status* trt_col2im_out(const trt_tensor* self, const int64_t* output
 
 /**
  * Rows of the table `weight` [n, d] at `indices` (int64 or int32). Row `padding_idx` gets no gradient (-1: none).
+ * Dtypes: not complex.
+ * Gradient: with respect to `weight`.
  * Schema: `embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_embedding(const trt_tensor* weight, const trt_tensor* indices, int64_t padding_idx, bool
     scale_grad_by_freq, trt_tensor** out);
 
 /**
- * Out form of trt_embedding: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_embedding`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_embedding_out(const trt_tensor* weight, const trt_tensor* indices, int64_t padding_idx, bool
@@ -3885,16 +4026,16 @@ TRT_API trt_status* trt_embedding_out(const trt_tensor* weight, const trt_tensor
 
 /**
  * A new last dimension with 1 at the class and 0 elsewhere; `num_classes` defaults to the largest class + 1.
+ * Gradient: none; the result is a constant.
  * Schema: `one_hot(Tensor self, int num_classes=-1) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_one_hot(const trt_tensor* self, int64_t num_classes, trt_tensor** out);
 
 /**
  * As constant_pad_nd; `mode` 'reflect', 'replicate' or 'circular' takes the elements from `input` instead.
- * Schema: `pad(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `pad(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_pad(const trt_tensor* input, const int64_t* pad, size_t pad_count, const char* mode, const
@@ -3902,16 +4043,16 @@ TRT_API trt_status* trt_pad(const trt_tensor* input, const int64_t* pad, size_t 
 
 /**
  * `input` divided by its p-norm along `dim` (by at least `eps`).
- * Schema: `normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_normalize(const trt_tensor* input, double p, int64_t dim, double eps, trt_tensor** out);
 
 /**
  * The cosine of the angle between vectors along `dim`; each norm counts as at least `eps`.
- * Schema: `cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_cosine_similarity(const trt_tensor* x1, const trt_tensor* x2, int64_t dim, double eps,
@@ -3919,8 +4060,8 @@ TRT_API trt_status* trt_cosine_similarity(const trt_tensor* x1, const trt_tensor
 
 /**
  * The p-norm of `x1 - x2 + eps` along the last dimension.
- * Schema: `pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_pairwise_distance(const trt_tensor* x1, const trt_tensor* x2, double p, double eps, bool
@@ -3931,9 +4072,9 @@ TRT_API trt_status* trt_pairwise_distance(const trt_tensor* x1, const trt_tensor
 /**
  * The negative log likelihood of class indices. `input` holds log-probabilities [n, c, ...] or [c], `target` int64
  * [n, ...] or a 0-d tensor; 'mean' is weighted by `weight` [c].
+ * Gradient: through the operators that it is made of.
  * Schema: `nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction='mean')
  * -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_nll_loss(const trt_tensor* input, const trt_tensor* target, const trt_tensor* weight,
@@ -3942,9 +4083,9 @@ TRT_API trt_status* trt_nll_loss(const trt_tensor* input, const trt_tensor* targ
 /**
  * nll_loss of log_softmax, in one operator. `target` holds class indices, or probabilities in the shape of
  * `input`.
+ * Gradient: through the operators that it is made of.
  * Schema: `cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str
  * reduction='mean', float label_smoothing=0.0) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_cross_entropy(const trt_tensor* input, const trt_tensor* target, const trt_tensor* weight,
@@ -3952,8 +4093,8 @@ TRT_API trt_status* trt_cross_entropy(const trt_tensor* input, const trt_tensor*
 
 /**
  * `(input - target)^2`.
- * Schema: `mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `mse_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_mse_loss(const trt_tensor* input, const trt_tensor* target, const char* reduction,
@@ -3961,8 +4102,8 @@ TRT_API trt_status* trt_mse_loss(const trt_tensor* input, const trt_tensor* targ
 
 /**
  * `|input - target|`.
- * Schema: `l1_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `l1_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_l1_loss(const trt_tensor* input, const trt_tensor* target, const char* reduction,
@@ -3970,8 +4111,8 @@ TRT_API trt_status* trt_l1_loss(const trt_tensor* input, const trt_tensor* targe
 
 /**
  * Squares where the difference is below `beta`, absolute values above.
- * Schema: `smooth_l1_loss(Tensor input, Tensor target, str reduction='mean', float beta=1.0) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `smooth_l1_loss(Tensor input, Tensor target, str reduction='mean', float beta=1.0) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_smooth_l1_loss(const trt_tensor* input, const trt_tensor* target, const char* reduction,
@@ -3979,8 +4120,8 @@ TRT_API trt_status* trt_smooth_l1_loss(const trt_tensor* input, const trt_tensor
 
 /**
  * Half squares where the difference is at most `delta`, scaled absolute values above.
- * Schema: `huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_huber_loss(const trt_tensor* input, const trt_tensor* target, const char* reduction, double
@@ -3988,8 +4129,8 @@ TRT_API trt_status* trt_huber_loss(const trt_tensor* input, const trt_tensor* ta
 
 /**
  * The cross entropy of probabilities `input`; logarithms are cut off at -100.
- * Schema: `binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_binary_cross_entropy(const trt_tensor* input, const trt_tensor* target, const trt_tensor*
@@ -3997,9 +4138,9 @@ TRT_API trt_status* trt_binary_cross_entropy(const trt_tensor* input, const trt_
 
 /**
  * binary_cross_entropy of `sigmoid(input)`, stable. `pos_weight` weights the positive class.
+ * Gradient: through the operators that it is made of.
  * Schema: `binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean',
  * Tensor? pos_weight=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_binary_cross_entropy_with_logits(const trt_tensor* input, const trt_tensor* target, const
@@ -4008,8 +4149,8 @@ TRT_API trt_status* trt_binary_cross_entropy_with_logits(const trt_tensor* input
 /**
  * The Kullback-Leibler divergence of `target` from `input`, which holds logarithms (as `target` does with
  * `log_target`). `reduction` may be 'batchmean' too.
- * Schema: `kl_div(Tensor input, Tensor target, str reduction='mean', bool log_target=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `kl_div(Tensor input, Tensor target, str reduction='mean', bool log_target=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_kl_div(const trt_tensor* input, const trt_tensor* target, const char* reduction, bool
@@ -4017,9 +4158,9 @@ TRT_API trt_status* trt_kl_div(const trt_tensor* input, const trt_tensor* target
 
 /**
  * 1 - cos where `target` is 1, `max(0, cos - margin)` where it is -1.
+ * Gradient: through the operators that it is made of.
  * Schema: `cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, str
  * reduction='mean') -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_cosine_embedding_loss(const trt_tensor* input1, const trt_tensor* input2, const trt_tensor*
@@ -4027,8 +4168,8 @@ TRT_API trt_status* trt_cosine_embedding_loss(const trt_tensor* input1, const tr
 
 /**
  * `input` where `target` is 1, `max(0, margin - input)` where it is -1.
- * Schema: `hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, str reduction='mean') -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, str reduction='mean') -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_hinge_embedding_loss(const trt_tensor* input, const trt_tensor* target, double margin, const
@@ -4036,9 +4177,9 @@ TRT_API trt_status* trt_hinge_embedding_loss(const trt_tensor* input, const trt_
 
 /**
  * `max(0, margin - target * (input1 - input2))`.
+ * Gradient: through the operators that it is made of.
  * Schema: `margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, str reduction='mean')
  * -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_margin_ranking_loss(const trt_tensor* input1, const trt_tensor* input2, const trt_tensor*
@@ -4046,8 +4187,8 @@ TRT_API trt_status* trt_margin_ranking_loss(const trt_tensor* input1, const trt_
 
 /**
  * `log(1 + exp(-target * input))`.
- * Schema: `soft_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `soft_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_soft_margin_loss(const trt_tensor* input, const trt_tensor* target, const char* reduction,
@@ -4055,9 +4196,9 @@ TRT_API trt_status* trt_soft_margin_loss(const trt_tensor* input, const trt_tens
 
 /**
  * The margin by which other classes come close to class `target`, to the power `p`, over the number of classes.
+ * Gradient: through the operators that it is made of.
  * Schema: `multi_margin_loss(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None, str
  * reduction='mean') -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_multi_margin_loss(const trt_tensor* input, const trt_tensor* target, int64_t p, double
@@ -4066,8 +4207,8 @@ TRT_API trt_status* trt_multi_margin_loss(const trt_tensor* input, const trt_ten
 /**
  * The margins by which other classes come close to each of the target classes, over the number of classes.
  * `target` lists classes up to the first -1.
- * Schema: `multilabel_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `multilabel_margin_loss(Tensor input, Tensor target, str reduction='mean') -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_multilabel_margin_loss(const trt_tensor* input, const trt_tensor* target, const char*
@@ -4075,9 +4216,9 @@ TRT_API trt_status* trt_multilabel_margin_loss(const trt_tensor* input, const tr
 
 /**
  * The mean over the classes (last dimension) of binary cross entropies with logits.
+ * Gradient: through the operators that it is made of.
  * Schema: `multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean') ->
  * Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_multilabel_soft_margin_loss(const trt_tensor* input, const trt_tensor* target, const
@@ -4085,9 +4226,9 @@ TRT_API trt_status* trt_multilabel_soft_margin_loss(const trt_tensor* input, con
 
 /**
  * `max(0, margin + |anchor - positive| - |anchor - negative|)` in the p-norm.
+ * Gradient: through the operators that it is made of.
  * Schema: `triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2.0,
  * float eps=1e-06, bool swap=False, str reduction='mean') -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_triplet_margin_loss(const trt_tensor* anchor, const trt_tensor* positive, const trt_tensor*
@@ -4095,9 +4236,9 @@ TRT_API trt_status* trt_triplet_margin_loss(const trt_tensor* anchor, const trt_
 
 /**
  * The negative log likelihood of a Poisson distribution; `full` adds Stirling's term.
+ * Gradient: through the operators that it is made of.
  * Schema: `poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, float eps=1e-08, str
  * reduction='mean') -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_poisson_nll_loss(const trt_tensor* input, const trt_tensor* target, bool log_input, bool
@@ -4106,9 +4247,9 @@ TRT_API trt_status* trt_poisson_nll_loss(const trt_tensor* input, const trt_tens
 /**
  * The negative log likelihood of a normal distribution with variance `var` (at least `eps`); `full` adds the
  * constant.
+ * Gradient: through the operators that it is made of.
  * Schema: `gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str
  * reduction='mean') -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_gaussian_nll_loss(const trt_tensor* input, const trt_tensor* target, const trt_tensor* var,
@@ -4119,9 +4260,9 @@ TRT_API trt_status* trt_gaussian_nll_loss(const trt_tensor* input, const trt_ten
 /**
  * Normalizes over the last dimensions, whose sizes are `normalized_shape`, then scales by `weight` and shifts by
  * `bias`, which have that shape.
+ * Gradient: through the operators that it is made of.
  * Schema: `layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float
  * eps=1e-05) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_layer_norm(const trt_tensor* input, const int64_t* normalized_shape, size_t
@@ -4129,9 +4270,10 @@ TRT_API trt_status* trt_layer_norm(const trt_tensor* input, const int64_t* norma
 
 /**
  * layer_norm, with the mean and `1 / sqrt(var + eps)` that it used.
+ * Dtypes: not complex.
+ * Gradient: with respect to `input`, `weight` and `bias`.
  * Schema: `native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) ->
  * (Tensor output, Tensor mean, Tensor rstd)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_native_layer_norm(const trt_tensor* input, const int64_t* normalized_shape, size_t
@@ -4139,7 +4281,7 @@ TRT_API trt_status* trt_native_layer_norm(const trt_tensor* input, const int64_t
     trt_tensor** out_mean, trt_tensor** out_rstd);
 
 /**
- * Out form of trt_native_layer_norm: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_native_layer_norm`: the result is written into the given tensors, resized where a shape
  * differs.
  * @since 0.1
  */
@@ -4150,9 +4292,9 @@ TRT_API trt_status* trt_native_layer_norm_out(const trt_tensor* input, const int
 /**
  * Normalizes each channel (dimension 1). In training with the statistics of the batch, moving the running ones by
  * `momentum` in place; else with the running ones.
+ * Gradient: through the operators that it is made of.
  * Schema: `batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor?
  * bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_batch_norm(const trt_tensor* input, const trt_tensor* running_mean, const trt_tensor*
@@ -4161,9 +4303,9 @@ TRT_API trt_status* trt_batch_norm(const trt_tensor* input, const trt_tensor* ru
 
 /**
  * batch_norm, with the mean and `1 / sqrt(var + eps)` of the batch (empty outside of training).
+ * Gradient: through the operators that it is made of.
  * Schema: `native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,
  * bool training, float momentum, float eps) -> (Tensor output, Tensor save_mean, Tensor save_invstd)`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_native_batch_norm(const trt_tensor* input, const trt_tensor* weight, const trt_tensor* bias,
@@ -4173,9 +4315,9 @@ TRT_API trt_status* trt_native_batch_norm(const trt_tensor* input, const trt_ten
 /**
  * Normalizes over each of `num_groups` groups of channels (dimension 1) of each sample; `weight` and `bias` have
  * one element a channel.
+ * Gradient: through the operators that it is made of.
  * Schema: `group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) ->
  * Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_group_norm(const trt_tensor* input, int64_t num_groups, const trt_tensor* weight, const
@@ -4183,9 +4325,9 @@ TRT_API trt_status* trt_group_norm(const trt_tensor* input, int64_t num_groups, 
 
 /**
  * batch_norm of each sample by itself; the running statistics are averages over the samples.
+ * Gradient: through the operators that it is made of.
  * Schema: `instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None,
  * Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_instance_norm(const trt_tensor* input, const trt_tensor* running_mean, const trt_tensor*
@@ -4194,8 +4336,8 @@ TRT_API trt_status* trt_instance_norm(const trt_tensor* input, const trt_tensor*
 
 /**
  * Divides by a power of the mean square over `size` neighbouring channels (dimension 1).
- * Schema: `local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_local_response_norm(const trt_tensor* input, int64_t size, double alpha, double beta, double
@@ -4205,9 +4347,9 @@ TRT_API trt_status* trt_local_response_norm(const trt_tensor* input, int64_t siz
 
 /**
  * The maximum of each window; `stride` defaults to `kernel_size`. With `ceil_mode` a window may overhang the end.
+ * Gradient: through the operators that it is made of.
  * Schema: `max_pool2d(Tensor self, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1,
  * bool ceil_mode=False) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_pool2d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
@@ -4216,9 +4358,10 @@ TRT_API trt_status* trt_max_pool2d(const trt_tensor* self, const int64_t* kernel
 
 /**
  * The maximum of each window and its position in the plane, row * w + column, as int64.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2]
  * dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_pool2d_with_indices(const trt_tensor* self, const int64_t* kernel_size, size_t
@@ -4227,7 +4370,7 @@ TRT_API trt_status* trt_max_pool2d_with_indices(const trt_tensor* self, const in
     out_indices);
 
 /**
- * Out form of trt_max_pool2d_with_indices: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_max_pool2d_with_indices`: the result is written into the given tensors, resized where a shape
  * differs.
  * @since 0.1
  */
@@ -4238,9 +4381,9 @@ TRT_API trt_status* trt_max_pool2d_with_indices_out(const trt_tensor* self, cons
 
 /**
  * The maximum of each window; `stride` defaults to `kernel_size`.
+ * Gradient: through the operators that it is made of.
  * Schema: `max_pool1d(Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1,
  * bool ceil_mode=False) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_pool1d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
@@ -4249,9 +4392,9 @@ TRT_API trt_status* trt_max_pool1d(const trt_tensor* self, const int64_t* kernel
 
 /**
  * The maximum of each window and its position, as int64.
+ * Gradient: through the operators that it is made of.
  * Schema: `max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1]
  * dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_pool1d_with_indices(const trt_tensor* self, const int64_t* kernel_size, size_t
@@ -4262,9 +4405,10 @@ TRT_API trt_status* trt_max_pool1d_with_indices(const trt_tensor* self, const in
 /**
  * The average of each window; `stride` defaults to `kernel_size`. `divisor_override` replaces the number of
  * elements.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `avg_pool2d(Tensor self, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, bool ceil_mode=False,
  * bool count_include_pad=True, int? divisor_override=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_avg_pool2d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
@@ -4272,7 +4416,7 @@ TRT_API trt_status* trt_avg_pool2d(const trt_tensor* self, const int64_t* kernel
     count_include_pad, const int64_t* divisor_override, trt_tensor** out);
 
 /**
- * Out form of trt_avg_pool2d: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_avg_pool2d`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_avg_pool2d_out(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
@@ -4281,9 +4425,9 @@ TRT_API trt_status* trt_avg_pool2d_out(const trt_tensor* self, const int64_t* ke
 
 /**
  * The average of each window; `stride` defaults to `kernel_size`.
+ * Gradient: through the operators that it is made of.
  * Schema: `avg_pool1d(Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, bool ceil_mode=False,
  * bool count_include_pad=True) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_avg_pool1d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
@@ -4292,15 +4436,16 @@ TRT_API trt_status* trt_avg_pool1d(const trt_tensor* self, const int64_t* kernel
 
 /**
  * Averages over windows chosen so that the output has `output_size`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_avg_pool2d(const trt_tensor* self, const int64_t* output_size, size_t
     output_size_count, trt_tensor** out);
 
 /**
- * Out form of trt_adaptive_avg_pool2d: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_adaptive_avg_pool2d`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -4309,8 +4454,8 @@ TRT_API trt_status* trt_adaptive_avg_pool2d_out(const trt_tensor* self, const in
 
 /**
  * Averages over windows chosen so that the output has length `output_size`.
- * Schema: `adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_avg_pool1d(const trt_tensor* self, const int64_t* output_size, size_t
@@ -4318,8 +4463,8 @@ TRT_API trt_status* trt_adaptive_avg_pool1d(const trt_tensor* self, const int64_
 
 /**
  * Maxima of windows chosen so that the output has `output_size`.
- * Schema: `adaptive_max_pool2d(Tensor self, int[2] output_size) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `adaptive_max_pool2d(Tensor self, int[2] output_size) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_max_pool2d(const trt_tensor* self, const int64_t* output_size, size_t
@@ -4327,16 +4472,17 @@ TRT_API trt_status* trt_adaptive_max_pool2d(const trt_tensor* self, const int64_
 
 /**
  * Maxima of windows chosen so that the output has `output_size`, and their positions in the plane as int64.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `adaptive_max_pool2d_with_indices(Tensor self, int[2] output_size) -> (Tensor output, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_max_pool2d_with_indices(const trt_tensor* self, const int64_t* output_size, size_t
     output_size_count, trt_tensor** out_output, trt_tensor** out_indices);
 
 /**
- * Out form of trt_adaptive_max_pool2d_with_indices: writes the result into the given tensor, which is resized if
- * its shape differs.
+ * Out form of `trt_adaptive_max_pool2d_with_indices`: the result is written into the given tensors, resized where
+ * a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_max_pool2d_with_indices_out(const trt_tensor* self, const int64_t* output_size,
@@ -4344,8 +4490,8 @@ TRT_API trt_status* trt_adaptive_max_pool2d_with_indices_out(const trt_tensor* s
 
 /**
  * Maxima of windows chosen so that the output has length `output_size`.
- * Schema: `adaptive_max_pool1d(Tensor self, int[1] output_size) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `adaptive_max_pool1d(Tensor self, int[1] output_size) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_max_pool1d(const trt_tensor* self, const int64_t* output_size, size_t
@@ -4353,8 +4499,8 @@ TRT_API trt_status* trt_adaptive_max_pool1d(const trt_tensor* self, const int64_
 
 /**
  * Maxima of windows chosen so that the output has length `output_size`, and their positions as int64.
- * Schema: `adaptive_max_pool1d_with_indices(Tensor self, int[1] output_size) -> (Tensor output, Tensor indices)`
  * Gradient: through the operators that it is made of.
+ * Schema: `adaptive_max_pool1d_with_indices(Tensor self, int[1] output_size) -> (Tensor output, Tensor indices)`
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_max_pool1d_with_indices(const trt_tensor* self, const int64_t* output_size, size_t
@@ -4365,9 +4511,9 @@ TRT_API trt_status* trt_adaptive_max_pool1d_with_indices(const trt_tensor* self,
 /**
  * Resizes the dimensions of `input` after the second one, to `size` or by `scale_factor`. `mode` is nearest,
  * nearest-exact, area, linear (1 dimension), bilinear or bicubic (2) or trilinear (3).
+ * Gradient: through the operators that it is made of.
  * Schema: `interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool?
  * align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_interpolate(const trt_tensor* input, const int64_t* size, size_t size_count, const double*
@@ -4376,9 +4522,9 @@ TRT_API trt_status* trt_interpolate(const trt_tensor* input, const int64_t* size
 
 /**
  * The same as interpolate.
+ * Gradient: through the operators that it is made of.
  * Schema: `upsample(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool?
  * align_corners=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_upsample(const trt_tensor* input, const int64_t* size, size_t size_count, const double*
@@ -4386,8 +4532,8 @@ TRT_API trt_status* trt_upsample(const trt_tensor* input, const int64_t* size, s
 
 /**
  * interpolate with mode nearest.
- * Schema: `upsample_nearest(Tensor input, int[]? size=None, float[]? scale_factor=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `upsample_nearest(Tensor input, int[]? size=None, float[]? scale_factor=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_upsample_nearest(const trt_tensor* input, const int64_t* size, size_t size_count, const
@@ -4395,8 +4541,8 @@ TRT_API trt_status* trt_upsample_nearest(const trt_tensor* input, const int64_t*
 
 /**
  * interpolate with mode bilinear and `align_corners`.
- * Schema: `upsample_bilinear(Tensor input, int[]? size=None, float[]? scale_factor=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `upsample_bilinear(Tensor input, int[]? size=None, float[]? scale_factor=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_upsample_bilinear(const trt_tensor* input, const int64_t* size, size_t size_count, const
@@ -4405,24 +4551,24 @@ TRT_API trt_status* trt_upsample_bilinear(const trt_tensor* input, const int64_t
 /**
  * [..., c * r * r, h, w] as [..., c, h * r, w * r]: channels become the pixels of r by r blocks, r being
  * `upscale_factor`.
- * Schema: `pixel_shuffle(Tensor self, int upscale_factor) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `pixel_shuffle(Tensor self, int upscale_factor) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_pixel_shuffle(const trt_tensor* self, int64_t upscale_factor, trt_tensor** out);
 
 /**
  * The inverse of pixel_shuffle.
- * Schema: `pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_pixel_unshuffle(const trt_tensor* self, int64_t downscale_factor, trt_tensor** out);
 
 /**
  * Divides the channels (dimension 1) into `groups` and interleaves these.
- * Schema: `channel_shuffle(Tensor self, int groups) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `channel_shuffle(Tensor self, int groups) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_channel_shuffle(const trt_tensor* self, int64_t groups, trt_tensor** out);
@@ -4430,9 +4576,9 @@ TRT_API trt_status* trt_channel_shuffle(const trt_tensor* self, int64_t groups, 
 /**
  * The inverse of max_pool1d, with 0 where no maximum was; `indices` are max_pool1d's. `output_size` may be given
  * with the leading dimensions.
+ * Gradient: through the operators that it is made of.
  * Schema: `max_unpool1d(Tensor input, Tensor indices, int[1] kernel_size, int[1]? stride=None, int[1] padding=0,
  * int[]? output_size=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_unpool1d(const trt_tensor* input, const trt_tensor* indices, const int64_t* kernel_size,
@@ -4442,9 +4588,9 @@ TRT_API trt_status* trt_max_unpool1d(const trt_tensor* input, const trt_tensor* 
 /**
  * The inverse of max_pool2d, with 0 where no maximum was; `indices` are max_pool2d's. `output_size` may be given
  * with the leading dimensions.
+ * Gradient: through the operators that it is made of.
  * Schema: `max_unpool2d(Tensor input, Tensor indices, int[2] kernel_size, int[2]? stride=None, int[2] padding=0,
  * int[]? output_size=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_unpool2d(const trt_tensor* input, const trt_tensor* indices, const int64_t* kernel_size,
@@ -4454,9 +4600,9 @@ TRT_API trt_status* trt_max_unpool2d(const trt_tensor* input, const trt_tensor* 
 /**
  * The inverse of max_pool3d, with 0 where no maximum was; `indices` are max_pool3d's. `output_size` may be given
  * with the leading dimensions.
+ * Gradient: through the operators that it is made of.
  * Schema: `max_unpool3d(Tensor input, Tensor indices, int[3] kernel_size, int[3]? stride=None, int[3] padding=0,
  * int[]? output_size=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_unpool3d(const trt_tensor* input, const trt_tensor* indices, const int64_t* kernel_size,
@@ -4467,9 +4613,9 @@ TRT_API trt_status* trt_max_unpool3d(const trt_tensor* input, const trt_tensor* 
  * `input` [n, c, h, w] or [n, c, d, h, w] at the places that `grid` [n, ..., 2 or 3] names as (x, y) or (x, y, z)
  * from -1 to 1. `mode` is bilinear, nearest or bicubic (2 dimensions only), `padding_mode` zeros, border or
  * reflection.
+ * Gradient: through the operators that it is made of.
  * Schema: `grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool?
  * align_corners=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_grid_sample(const trt_tensor* input, const trt_tensor* grid, const char* mode, const char*
@@ -4478,8 +4624,8 @@ TRT_API trt_status* trt_grid_sample(const trt_tensor* input, const trt_tensor* g
 /**
  * The grid for grid_sample that maps an output of `size` [n, c, h, w] or [n, c, d, h, w] through the affine
  * matrices `theta` [n, 2, 3] or [n, 3, 4].
- * Schema: `affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_affine_grid(const trt_tensor* theta, const int64_t* size, size_t size_count, const bool*
@@ -4493,9 +4639,9 @@ TRT_API trt_status* trt_affine_grid(const trt_tensor* theta, const int64_t* size
  * of heads (dimension -3) of `query` share one of `key` and `value`. A mask of bool says what takes part, another
  * is added; it broadcasts to [..., l, s]. `is_causal`: query i sees the keys up to i. A query without keys gives
  * zeros. `scale` is 1 / sqrt(e) by default; `dropout_p` is the dropout of the softmax, whatever the mode.
+ * Gradient: through the operators that it is made of.
  * Schema: `scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float
  * dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_scaled_dot_product_attention(const trt_tensor* query, const trt_tensor* key, const
@@ -4506,9 +4652,9 @@ TRT_API trt_status* trt_scaled_dot_product_attention(const trt_tensor* query, co
 
 /**
  * The maximum of each window; `stride` defaults to `kernel_size`. With `ceil_mode` a window may overhang the end.
+ * Gradient: through the operators that it is made of.
  * Schema: `max_pool3d(Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1,
  * bool ceil_mode=False) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_pool3d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
@@ -4517,9 +4663,10 @@ TRT_API trt_status* trt_max_pool3d(const trt_tensor* self, const int64_t* kernel
 
 /**
  * The maximum of each window and its position in the volume, (depth * h + row) * w + column, as int64.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3]
  * dilation=1, bool ceil_mode=False) -> (Tensor output, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_pool3d_with_indices(const trt_tensor* self, const int64_t* kernel_size, size_t
@@ -4528,7 +4675,7 @@ TRT_API trt_status* trt_max_pool3d_with_indices(const trt_tensor* self, const in
     out_indices);
 
 /**
- * Out form of trt_max_pool3d_with_indices: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_max_pool3d_with_indices`: the result is written into the given tensors, resized where a shape
  * differs.
  * @since 0.1
  */
@@ -4540,9 +4687,10 @@ TRT_API trt_status* trt_max_pool3d_with_indices_out(const trt_tensor* self, cons
 /**
  * The average of each window; `stride` defaults to `kernel_size`. `divisor_override` replaces the number of
  * elements.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `avg_pool3d(Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, bool ceil_mode=False,
  * bool count_include_pad=True, int? divisor_override=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_avg_pool3d(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
@@ -4550,7 +4698,7 @@ TRT_API trt_status* trt_avg_pool3d(const trt_tensor* self, const int64_t* kernel
     count_include_pad, const int64_t* divisor_override, trt_tensor** out);
 
 /**
- * Out form of trt_avg_pool3d: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_avg_pool3d`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_avg_pool3d_out(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
@@ -4559,15 +4707,16 @@ TRT_API trt_status* trt_avg_pool3d_out(const trt_tensor* self, const int64_t* ke
 
 /**
  * Averages over windows chosen so that the output has `output_size`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_avg_pool3d(const trt_tensor* self, const int64_t* output_size, size_t
     output_size_count, trt_tensor** out);
 
 /**
- * Out form of trt_adaptive_avg_pool3d: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_adaptive_avg_pool3d`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -4576,8 +4725,8 @@ TRT_API trt_status* trt_adaptive_avg_pool3d_out(const trt_tensor* self, const in
 
 /**
  * Maxima of windows chosen so that the output has `output_size`.
- * Schema: `adaptive_max_pool3d(Tensor self, int[3] output_size) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `adaptive_max_pool3d(Tensor self, int[3] output_size) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_max_pool3d(const trt_tensor* self, const int64_t* output_size, size_t
@@ -4585,16 +4734,17 @@ TRT_API trt_status* trt_adaptive_max_pool3d(const trt_tensor* self, const int64_
 
 /**
  * Maxima of windows chosen so that the output has `output_size`, and their positions in the volume as int64.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `adaptive_max_pool3d_with_indices(Tensor self, int[3] output_size) -> (Tensor output, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_max_pool3d_with_indices(const trt_tensor* self, const int64_t* output_size, size_t
     output_size_count, trt_tensor** out_output, trt_tensor** out_indices);
 
 /**
- * Out form of trt_adaptive_max_pool3d_with_indices: writes the result into the given tensor, which is resized if
- * its shape differs.
+ * Out form of `trt_adaptive_max_pool3d_with_indices`: the result is written into the given tensors, resized where
+ * a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_adaptive_max_pool3d_with_indices_out(const trt_tensor* self, const int64_t* output_size,
@@ -4604,94 +4754,104 @@ TRT_API trt_status* trt_adaptive_max_pool3d_with_indices_out(const trt_tensor* s
 
 /**
  * `self + alpha * other`, elementwise.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_add(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_add: writes the result into `self`.
+ * In-place form of `trt_add`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_add_(trt_tensor* self, const trt_tensor* other, trt_scalar alpha);
 
 /**
- * Out form of trt_add: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_add`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_add_out(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha, trt_tensor* out);
 
 /**
  * `self + alpha * other`, elementwise.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `add.Scalar(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_add_scalar(const trt_tensor* self, trt_scalar other, trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_add_scalar: writes the result into `self`.
+ * In-place form of `trt_add_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_add_scalar_(trt_tensor* self, trt_scalar other, trt_scalar alpha);
 
 /**
- * Out form of trt_add_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_add_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_add_scalar_out(const trt_tensor* self, trt_scalar other, trt_scalar alpha, trt_tensor* out);
 
 /**
  * `self - alpha * other`, elementwise. Not for bool.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and complex; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sub(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_sub: writes the result into `self`.
+ * In-place form of `trt_sub`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_sub_(trt_tensor* self, const trt_tensor* other, trt_scalar alpha);
 
 /**
- * Out form of trt_sub: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sub`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sub_out(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha, trt_tensor* out);
 
 /**
  * `self - alpha * other`, elementwise. Not for bool.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and complex; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `sub.Scalar(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sub_scalar(const trt_tensor* self, trt_scalar other, trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_sub_scalar: writes the result into `self`.
+ * In-place form of `trt_sub_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_sub_scalar_(trt_tensor* self, trt_scalar other, trt_scalar alpha);
 
 /**
- * Out form of trt_sub_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sub_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sub_scalar_out(const trt_tensor* self, trt_scalar other, trt_scalar alpha, trt_tensor* out);
 
 /**
  * `other - alpha * self`, elementwise. Not for bool.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and complex; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_rsub(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha, trt_tensor** out);
 
 /**
- * Out form of trt_rsub: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_rsub`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_rsub_out(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha, trt_tensor*
@@ -4699,14 +4859,16 @@ TRT_API trt_status* trt_rsub_out(const trt_tensor* self, const trt_tensor* other
 
 /**
  * `other - alpha * self`, elementwise. Not for bool.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and complex; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `rsub.Scalar(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_rsub_scalar(const trt_tensor* self, trt_scalar other, trt_scalar alpha, trt_tensor** out);
 
 /**
- * Out form of trt_rsub_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_rsub_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_rsub_scalar_out(const trt_tensor* self, trt_scalar other, trt_scalar alpha, trt_tensor*
@@ -4714,120 +4876,134 @@ TRT_API trt_status* trt_rsub_scalar_out(const trt_tensor* self, trt_scalar other
 
 /**
  * `self * other`, elementwise.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `mul(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_mul(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_mul: writes the result into `self`.
+ * In-place form of `trt_mul`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_mul_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_mul: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_mul`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_mul_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `self * other`, elementwise.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `mul.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_mul_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_mul_scalar: writes the result into `self`.
+ * In-place form of `trt_mul_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_mul_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_mul_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_mul_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_mul_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * `self / other`, elementwise, in floating point also for integers.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has the common one of the arguments, where
+ * integers and bool count as the default dtype.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `div(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_div(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_div: writes the result into `self`.
+ * In-place form of `trt_div`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_div: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_div`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `self / other`, elementwise, in floating point also for integers.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `div.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_div_scalar: writes the result into `self`.
+ * In-place form of `trt_div_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_div_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_div_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * The floor of `self / other`, elementwise.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point and integers; the result has the common one of the arguments.
+ * Gradient: none; the result is a constant.
  * Schema: `floor_divide(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_floor_divide(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_floor_divide: writes the result into `self`.
+ * In-place form of `trt_floor_divide`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_floor_divide_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_floor_divide: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_floor_divide`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_floor_divide_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The floor of `self / other`, elementwise.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: none; the result is a constant.
  * Schema: `floor_divide.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_floor_divide_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_floor_divide_scalar: writes the result into `self`.
+ * In-place form of `trt_floor_divide_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_floor_divide_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_floor_divide_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_floor_divide_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -4835,40 +5011,44 @@ TRT_API trt_status* trt_floor_divide_scalar_out(const trt_tensor* self, trt_scal
 
 /**
  * `self / other` rounded towards zero, elementwise (`div` with rounding mode trunc).
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point and integers; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `trunc_divide(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_trunc_divide(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_trunc_divide: writes the result into `self`.
+ * In-place form of `trt_trunc_divide`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_trunc_divide_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_trunc_divide: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_trunc_divide`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_trunc_divide_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `self / other` rounded towards zero, elementwise (`div` with rounding mode trunc).
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `trunc_divide.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_trunc_divide_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_trunc_divide_scalar: writes the result into `self`.
+ * In-place form of `trt_trunc_divide_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_trunc_divide_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_trunc_divide_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_trunc_divide_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -4876,40 +5056,44 @@ TRT_API trt_status* trt_trunc_divide_scalar_out(const trt_tensor* self, trt_scal
 
 /**
  * `div` with rounding mode floor; differentiable (the gradient is zero).
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point and integers; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `div_floor(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_floor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_div_floor: writes the result into `self`.
+ * In-place form of `trt_div_floor`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_floor_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_div_floor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_div_floor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_floor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `div` with rounding mode floor; differentiable (the gradient is zero).
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `div_floor.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_floor_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_div_floor_scalar: writes the result into `self`.
+ * In-place form of `trt_div_floor_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_div_floor_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_div_floor_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_div_floor_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -4917,80 +5101,90 @@ TRT_API trt_status* trt_div_floor_scalar_out(const trt_tensor* self, trt_scalar 
 
 /**
  * C's fmod, elementwise: the remainder has the sign of `self`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point and integers; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `fmod(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_fmod(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_fmod: writes the result into `self`.
+ * In-place form of `trt_fmod`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_fmod_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_fmod: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_fmod`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_fmod_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * C's fmod, elementwise: the remainder has the sign of `self`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `fmod.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_fmod_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_fmod_scalar: writes the result into `self`.
+ * In-place form of `trt_fmod_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_fmod_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_fmod_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_fmod_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_fmod_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Python's `%`, elementwise: the remainder has the sign of `other`.
+ * Formula: `self % other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point and integers; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `remainder(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_remainder(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_remainder: writes the result into `self`.
+ * In-place form of `trt_remainder`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_remainder_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_remainder: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_remainder`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_remainder_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Python's `%`, elementwise: the remainder has the sign of `other`.
+ * Formula: `self % other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `remainder.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_remainder_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_remainder_scalar: writes the result into `self`.
+ * In-place form of `trt_remainder_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_remainder_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_remainder_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_remainder_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -4998,14 +5192,17 @@ TRT_API trt_status* trt_remainder_scalar_out(const trt_tensor* self, trt_scalar 
 
 /**
  * Python's `%`, elementwise: the remainder has the sign of `other`.
+ * Formula: `self % other`.
+ * Shapes: the result has that of `other`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `other`.
  * Schema: `remainder.ScalarSelf(Scalar self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_remainder_scalarself(trt_scalar self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_remainder_scalarself: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_remainder_scalarself`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -5013,69 +5210,80 @@ TRT_API trt_status* trt_remainder_scalarself_out(trt_scalar self, const trt_tens
 
 /**
  * `self` to the power `exponent`, elementwise.
+ * Formula: `self ** exponent`.
+ * Shapes: `self` and `exponent` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `exponent`.
  * Schema: `pow(Tensor self, Tensor exponent) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_pow(const trt_tensor* self, const trt_tensor* exponent, trt_tensor** out);
 
 /**
- * In-place form of trt_pow: writes the result into `self`.
+ * In-place form of `trt_pow`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_pow_(trt_tensor* self, const trt_tensor* exponent);
 
 /**
- * Out form of trt_pow: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_pow`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_pow_out(const trt_tensor* self, const trt_tensor* exponent, trt_tensor* out);
 
 /**
  * `self` to the power `exponent`, elementwise.
+ * Formula: `self ** exponent`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `pow.Scalar(Tensor self, Scalar exponent) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_pow_scalar(const trt_tensor* self, trt_scalar exponent, trt_tensor** out);
 
 /**
- * In-place form of trt_pow_scalar: writes the result into `self`.
+ * In-place form of `trt_pow_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_pow_scalar_(trt_tensor* self, trt_scalar exponent);
 
 /**
- * Out form of trt_pow_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_pow_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_pow_scalar_out(const trt_tensor* self, trt_scalar exponent, trt_tensor* out);
 
 /**
  * `self` to the power `exponent`, elementwise.
+ * Formula: `self ** exponent`.
+ * Shapes: the result has that of `exponent`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor.
+ * Gradient: with respect to `exponent`.
  * Schema: `pow.ScalarSelf(Scalar self, Tensor exponent) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_pow_scalarself(trt_scalar self, const trt_tensor* exponent, trt_tensor** out);
 
 /**
- * Out form of trt_pow_scalarself: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_pow_scalarself`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_pow_scalarself_out(trt_scalar self, const trt_tensor* exponent, trt_tensor* out);
 
 /**
  * `self * other + addend` with one rounding where the hardware has it.
+ * Shapes: `self`, `other` and `addend` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has the common one of the arguments.
+ * Gradient: with respect to `self`, `other` and `addend`.
  * Schema: `fma(Tensor self, Tensor other, Tensor addend) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_fma(const trt_tensor* self, const trt_tensor* other, const trt_tensor* addend, trt_tensor**
     out);
 
 /**
- * Out form of trt_fma: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_fma`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_fma_out(const trt_tensor* self, const trt_tensor* other, const trt_tensor* addend,
@@ -5083,22 +5291,24 @@ TRT_API trt_status* trt_fma_out(const trt_tensor* self, const trt_tensor* other,
 
 /**
  * `self + value * tensor1 * tensor2`, elementwise.
+ * Shapes: `self`, `tensor1` and `tensor2` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and complex; the result has the common one of the arguments.
+ * Gradient: with respect to `self`, `tensor1` and `tensor2`.
  * Schema: `addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_addcmul(const trt_tensor* self, const trt_tensor* tensor1, const trt_tensor* tensor2,
     trt_scalar value, trt_tensor** out);
 
 /**
- * In-place form of trt_addcmul: writes the result into `self`.
+ * In-place form of `trt_addcmul`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_addcmul_(trt_tensor* self, const trt_tensor* tensor1, const trt_tensor* tensor2, trt_scalar
     value);
 
 /**
- * Out form of trt_addcmul: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_addcmul`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_addcmul_out(const trt_tensor* self, const trt_tensor* tensor1, const trt_tensor* tensor2,
@@ -5106,22 +5316,24 @@ TRT_API trt_status* trt_addcmul_out(const trt_tensor* self, const trt_tensor* te
 
 /**
  * `self + value * tensor1 / tensor2`, elementwise; floating point only.
+ * Shapes: `self`, `tensor1` and `tensor2` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point and complex; the result has the common one of the arguments.
+ * Gradient: with respect to `self`, `tensor1` and `tensor2`.
  * Schema: `addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_addcdiv(const trt_tensor* self, const trt_tensor* tensor1, const trt_tensor* tensor2,
     trt_scalar value, trt_tensor** out);
 
 /**
- * In-place form of trt_addcdiv: writes the result into `self`.
+ * In-place form of `trt_addcdiv`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_addcdiv_(trt_tensor* self, const trt_tensor* tensor1, const trt_tensor* tensor2, trt_scalar
     value);
 
 /**
- * Out form of trt_addcdiv: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_addcdiv`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_addcdiv_out(const trt_tensor* self, const trt_tensor* tensor1, const trt_tensor* tensor2,
@@ -5129,21 +5341,24 @@ TRT_API trt_status* trt_addcdiv_out(const trt_tensor* self, const trt_tensor* te
 
 /**
  * Linear interpolation `self + weight * (end - self)`, exact at both ends.
+ * Formula: `where(abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1.0 - weight))`.
+ * Shapes: `self`, `end` and `weight` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point and complex; the result has the common one of the arguments.
+ * Gradient: with respect to `self`, `end` and `weight`.
  * Schema: `lerp(Tensor self, Tensor end, Tensor weight) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_lerp(const trt_tensor* self, const trt_tensor* end, const trt_tensor* weight, trt_tensor**
     out);
 
 /**
- * In-place form of trt_lerp: writes the result into `self`.
+ * In-place form of `trt_lerp`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_lerp_(trt_tensor* self, const trt_tensor* end, const trt_tensor* weight);
 
 /**
- * Out form of trt_lerp: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_lerp`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_lerp_out(const trt_tensor* self, const trt_tensor* end, const trt_tensor* weight,
@@ -5151,21 +5366,24 @@ TRT_API trt_status* trt_lerp_out(const trt_tensor* self, const trt_tensor* end, 
 
 /**
  * Linear interpolation `self + weight * (end - self)`, exact at both ends.
+ * Formula: `where(abs(weight) < 0.5, self + weight * (end - self), end - (end - self) * (1.0 - weight))`.
+ * Shapes: `self` and `end` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point and complex; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `end`.
  * Schema: `lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_lerp_scalar(const trt_tensor* self, const trt_tensor* end, trt_scalar weight, trt_tensor**
     out);
 
 /**
- * In-place form of trt_lerp_scalar: writes the result into `self`.
+ * In-place form of `trt_lerp_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_lerp_scalar_(trt_tensor* self, const trt_tensor* end, trt_scalar weight);
 
 /**
- * Out form of trt_lerp_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_lerp_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_lerp_scalar_out(const trt_tensor* self, const trt_tensor* end, trt_scalar weight,
@@ -5173,488 +5391,561 @@ TRT_API trt_status* trt_lerp_scalar_out(const trt_tensor* self, const trt_tensor
 
 /**
  * `-self`. Not for bool.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and complex; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `neg(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_neg(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_neg: writes the result into `self`.
+ * In-place form of `trt_neg`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_neg_(trt_tensor* self);
 
 /**
- * Out form of trt_neg: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_neg`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_neg_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The absolute value.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and complex; the result has that of the tensor, for complex numbers that of
+ * their parts.
+ * Gradient: with respect to `self`.
  * Schema: `abs(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_abs(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_abs: writes the result into `self`.
+ * In-place form of `trt_abs`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_abs_(trt_tensor* self);
 
 /**
- * Out form of trt_abs: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_abs`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_abs_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * -1, 0 or 1; of a complex number the number divided by its absolute value, 0 at 0.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `sgn(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sgn(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_sgn: writes the result into `self`.
+ * In-place form of `trt_sgn`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_sgn_(trt_tensor* self);
 
 /**
- * Out form of trt_sgn: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sgn`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sgn_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The complex conjugate in new memory; of a real tensor a copy.
+ * Formula: `self`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `conj_physical(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_conj_physical(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_conj_physical: writes the result into `self`.
+ * In-place form of `trt_conj_physical`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_conj_physical_(trt_tensor* self);
 
 /**
- * Out form of trt_conj_physical: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_conj_physical`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_conj_physical_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The angle of a complex number in (-pi, pi]; of a real one 0, or pi where it is negative, NaN where it is NaN.
+ * Formula: `where(isnan(self), self, where(self < 0, pi, 0.0))`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype, for complex numbers that of their parts.
+ * Gradient: with respect to `self`.
  * Schema: `angle(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_angle(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_angle: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_angle`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_angle_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * -1, 0 or 1.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `sign(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sign(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_sign: writes the result into `self`.
+ * In-place form of `trt_sign`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_sign_(trt_tensor* self);
 
 /**
- * Out form of trt_sign: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sign`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sign_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `self * self`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where bool counts as
+ * int64.
+ * Gradient: with respect to `self`.
  * Schema: `square(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_square(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_square: writes the result into `self`.
+ * In-place form of `trt_square`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_square_(trt_tensor* self);
 
 /**
- * Out form of trt_square: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_square`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_square_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `1 / self`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `reciprocal(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_reciprocal(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_reciprocal: writes the result into `self`.
+ * In-place form of `trt_reciprocal`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_reciprocal_(trt_tensor* self);
 
 /**
- * Out form of trt_reciprocal: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_reciprocal`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_reciprocal_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The square root.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `sqrt(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sqrt(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_sqrt: writes the result into `self`.
+ * In-place form of `trt_sqrt`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_sqrt_(trt_tensor* self);
 
 /**
- * Out form of trt_sqrt: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sqrt`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sqrt_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `1 / sqrt(self)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `rsqrt(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_rsqrt(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_rsqrt: writes the result into `self`.
+ * In-place form of `trt_rsqrt`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_rsqrt_(trt_tensor* self);
 
 /**
- * Out form of trt_rsqrt: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_rsqrt`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_rsqrt_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `sqrt(self^2 + other^2)` without undue overflow.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `hypot(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_hypot(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_hypot: writes the result into `self`.
+ * In-place form of `trt_hypot`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_hypot_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_hypot: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_hypot`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_hypot_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The magnitude of `self` with the sign of `other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `copysign(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_copysign(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_copysign: writes the result into `self`.
+ * In-place form of `trt_copysign`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_copysign_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_copysign: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_copysign`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_copysign_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The magnitude of `self` with the sign of `other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `copysign.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_copysign_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_copysign_scalar: writes the result into `self`.
+ * In-place form of `trt_copysign_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_copysign_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_copysign_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_copysign_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_copysign_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * e to the power `self`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `exp(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_exp(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_exp: writes the result into `self`.
+ * In-place form of `trt_exp`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_exp_(trt_tensor* self);
 
 /**
- * Out form of trt_exp: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_exp`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_exp_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * 2 to the power `self`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `exp2(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_exp2(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_exp2: writes the result into `self`.
+ * In-place form of `trt_exp2`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_exp2_(trt_tensor* self);
 
 /**
- * Out form of trt_exp2: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_exp2`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_exp2_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `exp(self) - 1`, accurate near 0.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `expm1(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_expm1(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_expm1: writes the result into `self`.
+ * In-place form of `trt_expm1`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_expm1_(trt_tensor* self);
 
 /**
- * Out form of trt_expm1: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_expm1`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_expm1_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The natural logarithm.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `log(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_log(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_log: writes the result into `self`.
+ * In-place form of `trt_log`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_log_(trt_tensor* self);
 
 /**
- * Out form of trt_log: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_log`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_log_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The logarithm to base 2.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `log2(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_log2(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_log2: writes the result into `self`.
+ * In-place form of `trt_log2`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_log2_(trt_tensor* self);
 
 /**
- * Out form of trt_log2: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_log2`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_log2_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The logarithm to base 10.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `log10(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_log10(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_log10: writes the result into `self`.
+ * In-place form of `trt_log10`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_log10_(trt_tensor* self);
 
 /**
- * Out form of trt_log10: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_log10`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_log10_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `log(1 + self)`, accurate near 0.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `log1p(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_log1p(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_log1p: writes the result into `self`.
+ * In-place form of `trt_log1p`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_log1p_(trt_tensor* self);
 
 /**
- * Out form of trt_log1p: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_log1p`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_log1p_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `log(exp(self) + exp(other))` without overflow.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `logaddexp(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_logaddexp(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_logaddexp: writes the result into `self`.
+ * In-place form of `trt_logaddexp`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_logaddexp_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_logaddexp: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_logaddexp`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_logaddexp_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `log2(2^self + 2^other)` without overflow.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `logaddexp2(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_logaddexp2(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_logaddexp2: writes the result into `self`.
+ * In-place form of `trt_logaddexp2`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_logaddexp2_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_logaddexp2: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_logaddexp2`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_logaddexp2_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `self * log(other)`, 0 where `self` is 0 and `other` is no NaN.
+ * Formula: `where(isnan(other), nan, where(self == 0.0, 0.0, self * log(other)))`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `xlogy(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_xlogy(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_xlogy: writes the result into `self`.
+ * In-place form of `trt_xlogy`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_xlogy_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_xlogy: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_xlogy`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_xlogy_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * `self * log(other)`, 0 where `self` is 0 and `other` is no NaN.
+ * Formula: `where(isnan(other), nan, where(self == 0.0, 0.0, self * log(other)))`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `xlogy.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_xlogy_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_xlogy_scalar: writes the result into `self`.
+ * In-place form of `trt_xlogy_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_xlogy_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_xlogy_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_xlogy_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_xlogy_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * `self * log(other)`, 0 where `self` is 0 and `other` is no NaN.
+ * Formula: `where(isnan(other), nan, where(self == 0.0, 0.0, self * log(other)))`.
+ * Shapes: the result has that of `other`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `other`.
  * Schema: `xlogy.ScalarSelf(Scalar self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_xlogy_scalarself(trt_scalar self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_xlogy_scalarself: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_xlogy_scalarself`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -5662,630 +5953,724 @@ TRT_API trt_status* trt_xlogy_scalarself_out(trt_scalar self, const trt_tensor* 
 
 /**
  * `log(self / (1 - self))`.
+ * Formula: `log(self / (1.0 - self))`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `logit(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_logit(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_logit: writes the result into `self`.
+ * In-place form of `trt_logit`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_logit_(trt_tensor* self);
 
 /**
- * Out form of trt_logit: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_logit`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_logit_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `1 / (1 + exp(-self))`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `sigmoid(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sigmoid(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_sigmoid: writes the result into `self`.
+ * In-place form of `trt_sigmoid`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_sigmoid_(trt_tensor* self);
 
 /**
- * Out form of trt_sigmoid: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sigmoid`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sigmoid_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The sine.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `sin(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sin(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_sin: writes the result into `self`.
+ * In-place form of `trt_sin`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_sin_(trt_tensor* self);
 
 /**
- * Out form of trt_sin: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sin`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sin_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The cosine.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `cos(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_cos(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_cos: writes the result into `self`.
+ * In-place form of `trt_cos`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_cos_(trt_tensor* self);
 
 /**
- * Out form of trt_cos: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_cos`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_cos_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The tangent.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `tan(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_tan(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_tan: writes the result into `self`.
+ * In-place form of `trt_tan`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_tan_(trt_tensor* self);
 
 /**
- * Out form of trt_tan: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_tan`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_tan_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The inverse sine.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `asin(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_asin(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_asin: writes the result into `self`.
+ * In-place form of `trt_asin`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_asin_(trt_tensor* self);
 
 /**
- * Out form of trt_asin: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_asin`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_asin_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The inverse cosine.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `acos(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_acos(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_acos: writes the result into `self`.
+ * In-place form of `trt_acos`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_acos_(trt_tensor* self);
 
 /**
- * Out form of trt_acos: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_acos`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_acos_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The inverse tangent.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `atan(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_atan(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_atan: writes the result into `self`.
+ * In-place form of `trt_atan`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_atan_(trt_tensor* self);
 
 /**
- * Out form of trt_atan: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_atan`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_atan_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The angle of the point (`other`, `self`).
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `atan2(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_atan2(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_atan2: writes the result into `self`.
+ * In-place form of `trt_atan2`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_atan2_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_atan2: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_atan2`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_atan2_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The hyperbolic sine.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `sinh(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sinh(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_sinh: writes the result into `self`.
+ * In-place form of `trt_sinh`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_sinh_(trt_tensor* self);
 
 /**
- * Out form of trt_sinh: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sinh`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sinh_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The hyperbolic cosine.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `cosh(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_cosh(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_cosh: writes the result into `self`.
+ * In-place form of `trt_cosh`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_cosh_(trt_tensor* self);
 
 /**
- * Out form of trt_cosh: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_cosh`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_cosh_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The hyperbolic tangent.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `tanh(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_tanh(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_tanh: writes the result into `self`.
+ * In-place form of `trt_tanh`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_tanh_(trt_tensor* self);
 
 /**
- * Out form of trt_tanh: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_tanh`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_tanh_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The inverse hyperbolic sine.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `asinh(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_asinh(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_asinh: writes the result into `self`.
+ * In-place form of `trt_asinh`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_asinh_(trt_tensor* self);
 
 /**
- * Out form of trt_asinh: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_asinh`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_asinh_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The inverse hyperbolic cosine.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `acosh(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_acosh(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_acosh: writes the result into `self`.
+ * In-place form of `trt_acosh`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_acosh_(trt_tensor* self);
 
 /**
- * Out form of trt_acosh: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_acosh`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_acosh_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The inverse hyperbolic tangent.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `atanh(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_atanh(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_atanh: writes the result into `self`.
+ * In-place form of `trt_atanh`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_atanh_(trt_tensor* self);
 
 /**
- * Out form of trt_atanh: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_atanh`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_atanh_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Degrees to radians.
+ * Formula: `self * (pi / 180.0)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `deg2rad(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_deg2rad(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_deg2rad: writes the result into `self`.
+ * In-place form of `trt_deg2rad`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_deg2rad_(trt_tensor* self);
 
 /**
- * Out form of trt_deg2rad: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_deg2rad`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_deg2rad_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Radians to degrees.
+ * Formula: `self * (180.0 / pi)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `rad2deg(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_rad2deg(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_rad2deg: writes the result into `self`.
+ * In-place form of `trt_rad2deg`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_rad2deg_(trt_tensor* self);
 
 /**
- * Out form of trt_rad2deg: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_rad2deg`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_rad2deg_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `sin(pi self) / (pi self)`, 1 at 0.
+ * Formula: `where(self == 0.0, 1.0, sin(self * pi) / (self * pi))`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `sinc(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sinc(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_sinc: writes the result into `self`.
+ * In-place form of `trt_sinc`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_sinc_(trt_tensor* self);
 
 /**
- * Out form of trt_sinc: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sinc`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sinc_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The error function.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `erf(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_erf(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_erf: writes the result into `self`.
+ * In-place form of `trt_erf`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_erf_(trt_tensor* self);
 
 /**
- * Out form of trt_erf: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_erf`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_erf_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `1 - erf(self)`, accurate for large `self`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `erfc(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_erfc(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_erfc: writes the result into `self`.
+ * In-place form of `trt_erfc`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_erfc_(trt_tensor* self);
 
 /**
- * Out form of trt_erfc: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_erfc`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_erfc_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The inverse of erf.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `erfinv(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_erfinv(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_erfinv: writes the result into `self`.
+ * In-place form of `trt_erfinv`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_erfinv_(trt_tensor* self);
 
 /**
- * Out form of trt_erfinv: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_erfinv`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_erfinv_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The logarithm of the absolute value of the gamma function.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `lgamma(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_lgamma(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_lgamma: writes the result into `self`.
+ * In-place form of `trt_lgamma`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_lgamma_(trt_tensor* self);
 
 /**
- * Out form of trt_lgamma: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_lgamma`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_lgamma_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The logarithmic derivative of the gamma function.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `digamma(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_digamma(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_digamma: writes the result into `self`.
+ * In-place form of `trt_digamma`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_digamma_(trt_tensor* self);
 
 /**
- * Out form of trt_digamma: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_digamma`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_digamma_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The `n`-th derivative of digamma, `n` at least 0.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `polygamma(int n, Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_polygamma(int64_t n, const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_polygamma: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_polygamma`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_polygamma_out(int64_t n, const trt_tensor* self, trt_tensor* out);
 
 /**
  * The largest integer not above.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `floor(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_floor(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_floor: writes the result into `self`.
+ * In-place form of `trt_floor`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_floor_(trt_tensor* self);
 
 /**
- * Out form of trt_floor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_floor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_floor_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The smallest integer not below.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `ceil(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_ceil(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_ceil: writes the result into `self`.
+ * In-place form of `trt_ceil`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_ceil_(trt_tensor* self);
 
 /**
- * Out form of trt_ceil: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_ceil`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_ceil_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The integer part.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `trunc(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_trunc(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_trunc: writes the result into `self`.
+ * In-place form of `trt_trunc`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_trunc_(trt_tensor* self);
 
 /**
- * Out form of trt_trunc: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_trunc`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_trunc_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The nearest integer, halves to even.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `round(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_round(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_round: writes the result into `self`.
+ * In-place form of `trt_round`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_round_(trt_tensor* self);
 
 /**
- * Out form of trt_round: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_round`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_round_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The fractional part, with the sign of `self`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `frac(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_frac(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_frac: writes the result into `self`.
+ * In-place form of `trt_frac`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_frac_(trt_tensor* self);
 
 /**
- * Out form of trt_frac: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_frac`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_frac_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The larger of both; NaN if one is NaN.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `maximum(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_maximum(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_maximum: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_maximum`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_maximum_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The smaller of both; NaN if one is NaN.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `minimum(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_minimum(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_minimum: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_minimum`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_minimum_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The larger of both; a NaN is ignored if the other is a number.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `fmax(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_fmax(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_fmax: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_fmax`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_fmax_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The smaller of both; a NaN is ignored if the other is a number.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `fmin(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_fmin(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_fmin: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_fmin`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_fmin_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
@@ -6293,20 +6678,22 @@ TRT_API trt_status* trt_fmin_out(const trt_tensor* self, const trt_tensor* other
 /**
  * The larger of `self` and `min`. Where they are equal a tensor `min` gets half of the gradient; with a number
  * `self` gets none.
+ * Shapes: `self` and `min` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `min`.
  * Schema: `clamp_min(Tensor self, Tensor min) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_min(const trt_tensor* self, const trt_tensor* min, trt_tensor** out);
 
 /**
- * In-place form of trt_clamp_min: writes the result into `self`.
+ * In-place form of `trt_clamp_min`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_min_(trt_tensor* self, const trt_tensor* min);
 
 /**
- * Out form of trt_clamp_min: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_clamp_min`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_min_out(const trt_tensor* self, const trt_tensor* min, trt_tensor* out);
@@ -6314,20 +6701,22 @@ TRT_API trt_status* trt_clamp_min_out(const trt_tensor* self, const trt_tensor* 
 /**
  * The larger of `self` and `min`. Where they are equal a tensor `min` gets half of the gradient; with a number
  * `self` gets none.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `clamp_min.Scalar(Tensor self, Scalar min) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_min_scalar(const trt_tensor* self, trt_scalar min, trt_tensor** out);
 
 /**
- * In-place form of trt_clamp_min_scalar: writes the result into `self`.
+ * In-place form of `trt_clamp_min_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_min_scalar_(trt_tensor* self, trt_scalar min);
 
 /**
- * Out form of trt_clamp_min_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_clamp_min_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -6336,20 +6725,22 @@ TRT_API trt_status* trt_clamp_min_scalar_out(const trt_tensor* self, trt_scalar 
 /**
  * The smaller of `self` and `max`. Where they are equal a tensor `max` gets half of the gradient; with a number
  * `self` gets none.
+ * Shapes: `self` and `max` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments.
+ * Gradient: with respect to `self` and `max`.
  * Schema: `clamp_max(Tensor self, Tensor max) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_max(const trt_tensor* self, const trt_tensor* max, trt_tensor** out);
 
 /**
- * In-place form of trt_clamp_max: writes the result into `self`.
+ * In-place form of `trt_clamp_max`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_max_(trt_tensor* self, const trt_tensor* max);
 
 /**
- * Out form of trt_clamp_max: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_clamp_max`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_max_out(const trt_tensor* self, const trt_tensor* max, trt_tensor* out);
@@ -6357,20 +6748,22 @@ TRT_API trt_status* trt_clamp_max_out(const trt_tensor* self, const trt_tensor* 
 /**
  * The smaller of `self` and `max`. Where they are equal a tensor `max` gets half of the gradient; with a number
  * `self` gets none.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `clamp_max.Scalar(Tensor self, Scalar max) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_max_scalar(const trt_tensor* self, trt_scalar max, trt_tensor** out);
 
 /**
- * In-place form of trt_clamp_max_scalar: writes the result into `self`.
+ * In-place form of `trt_clamp_max_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_clamp_max_scalar_(trt_tensor* self, trt_scalar max);
 
 /**
- * Out form of trt_clamp_max_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_clamp_max_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -6378,444 +6771,512 @@ TRT_API trt_status* trt_clamp_max_scalar_out(const trt_tensor* self, trt_scalar 
 
 /**
  * Whether `self` is equal to `other`, elementwise, as bool.
+ * Formula: `self == other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `eq(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_eq(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_eq: writes the result into `self`.
+ * In-place form of `trt_eq`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_eq_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_eq: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_eq`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_eq_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Whether `self` is equal to `other`, elementwise, as bool.
+ * Formula: `self == other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `eq.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_eq_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_eq_scalar: writes the result into `self`.
+ * In-place form of `trt_eq_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_eq_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_eq_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_eq_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_eq_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Whether `self` is different from `other`, elementwise, as bool.
+ * Formula: `self != other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `ne(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_ne(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_ne: writes the result into `self`.
+ * In-place form of `trt_ne`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_ne_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_ne: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_ne`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_ne_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Whether `self` is different from `other`, elementwise, as bool.
+ * Formula: `self != other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `ne.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_ne_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_ne_scalar: writes the result into `self`.
+ * In-place form of `trt_ne_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_ne_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_ne_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_ne_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_ne_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Whether `self` is less than `other`, elementwise, as bool.
+ * Formula: `self < other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `lt(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_lt(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_lt: writes the result into `self`.
+ * In-place form of `trt_lt`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_lt_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_lt: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_lt`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_lt_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Whether `self` is less than `other`, elementwise, as bool.
+ * Formula: `self < other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `lt.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_lt_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_lt_scalar: writes the result into `self`.
+ * In-place form of `trt_lt_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_lt_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_lt_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_lt_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_lt_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Whether `self` is at most `other`, elementwise, as bool.
+ * Formula: `self <= other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `le(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_le(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_le: writes the result into `self`.
+ * In-place form of `trt_le`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_le_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_le: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_le`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_le_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Whether `self` is at most `other`, elementwise, as bool.
+ * Formula: `self <= other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `le.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_le_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_le_scalar: writes the result into `self`.
+ * In-place form of `trt_le_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_le_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_le_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_le_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_le_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Whether `self` is greater than `other`, elementwise, as bool.
+ * Formula: `self > other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `gt(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_gt(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_gt: writes the result into `self`.
+ * In-place form of `trt_gt`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_gt_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_gt: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_gt`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_gt_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Whether `self` is greater than `other`, elementwise, as bool.
+ * Formula: `self > other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `gt.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_gt_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_gt_scalar: writes the result into `self`.
+ * In-place form of `trt_gt_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_gt_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_gt_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_gt_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_gt_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Whether `self` is at least `other`, elementwise, as bool.
+ * Formula: `self >= other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `ge(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_ge(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_ge: writes the result into `self`.
+ * In-place form of `trt_ge`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_ge_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_ge: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_ge`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_ge_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Whether `self` is at least `other`, elementwise, as bool.
+ * Formula: `self >= other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `ge.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_ge_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_ge_scalar: writes the result into `self`.
+ * In-place form of `trt_ge_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_ge_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_ge_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_ge_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_ge_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
 
 /**
  * Whether an element is NaN.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `isnan(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_isnan(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_isnan: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_isnan`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_isnan_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Whether an element is infinite.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `isinf(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_isinf(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_isinf: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_isinf`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_isinf_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Whether an element is neither infinite nor NaN.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `isfinite(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_isfinite(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_isfinite: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_isfinite`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_isfinite_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Whether an element is positive infinity.
+ * Formula: `self == inf`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `isposinf(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_isposinf(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_isposinf: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_isposinf`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_isposinf_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Whether an element is negative infinity.
+ * Formula: `self == -inf`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `isneginf(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_isneginf(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_isneginf: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_isneginf`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_isneginf_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Whether the sign bit is set.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `signbit(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_signbit(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_signbit: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_signbit`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_signbit_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Whether both are non-zero.
+ * Formula: `(self != 0) and (other != 0)`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `logical_and(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_and(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_logical_and: writes the result into `self`.
+ * In-place form of `trt_logical_and`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_and_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_logical_and: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_logical_and`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_and_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Whether one is non-zero.
+ * Formula: `(self != 0) or (other != 0)`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `logical_or(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_or(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_logical_or: writes the result into `self`.
+ * In-place form of `trt_logical_or`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_or_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_logical_or: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_logical_or`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_or_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Whether exactly one is non-zero.
+ * Formula: `(self != 0) != (other != 0)`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `logical_xor(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_xor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_logical_xor: writes the result into `self`.
+ * In-place form of `trt_logical_xor`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_xor_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_logical_xor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_logical_xor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_xor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * Whether an element is zero.
+ * Formula: `self == 0`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has dtype bool.
+ * Gradient: none; the result is a constant.
  * Schema: `logical_not(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_not(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_logical_not: writes the result into `self`.
+ * In-place form of `trt_logical_not`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_not_(trt_tensor* self);
 
 /**
- * Out form of trt_logical_not: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_logical_not`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_logical_not_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The bits set in both; integers and bool.
+ * Formula: `self & other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: integers and bool; the result has the common one of the arguments.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_and(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_and(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_and: writes the result into `self`.
+ * In-place form of `trt_bitwise_and`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_and_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_bitwise_and: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_bitwise_and`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_and_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The bits set in both; integers and bool.
+ * Formula: `self & other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: integers and bool; the result has that of the tensor.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_and_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_and_scalar: writes the result into `self`.
+ * In-place form of `trt_bitwise_and_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_and_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_bitwise_and_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_bitwise_and_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -6823,40 +7284,46 @@ TRT_API trt_status* trt_bitwise_and_scalar_out(const trt_tensor* self, trt_scala
 
 /**
  * The bits set in one of both; integers and bool.
+ * Formula: `self | other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: integers and bool; the result has the common one of the arguments.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_or(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_or(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_or: writes the result into `self`.
+ * In-place form of `trt_bitwise_or`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_or_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_bitwise_or: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_bitwise_or`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_or_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The bits set in one of both; integers and bool.
+ * Formula: `self | other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: integers and bool; the result has that of the tensor.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_or_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_or_scalar: writes the result into `self`.
+ * In-place form of `trt_bitwise_or_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_or_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_bitwise_or_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_bitwise_or_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -6864,40 +7331,46 @@ TRT_API trt_status* trt_bitwise_or_scalar_out(const trt_tensor* self, trt_scalar
 
 /**
  * The bits set in exactly one of both; integers and bool.
+ * Formula: `self ^ other`.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: integers and bool; the result has the common one of the arguments.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_xor(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_xor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_xor: writes the result into `self`.
+ * In-place form of `trt_bitwise_xor`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_xor_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_bitwise_xor: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_bitwise_xor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_xor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The bits set in exactly one of both; integers and bool.
+ * Formula: `self ^ other`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: integers and bool; the result has that of the tensor.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_xor_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_xor_scalar: writes the result into `self`.
+ * In-place form of `trt_bitwise_xor_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_xor_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_bitwise_xor_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_bitwise_xor_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -6905,40 +7378,45 @@ TRT_API trt_status* trt_bitwise_xor_scalar_out(const trt_tensor* self, trt_scala
 
 /**
  * All bits flipped; logical not for bool.
+ * Formula: `~self`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: integers and bool; the result has that of the tensor.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_not(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_not(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_not: writes the result into `self`.
+ * In-place form of `trt_bitwise_not`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_not_(trt_tensor* self);
 
 /**
- * Out form of trt_bitwise_not: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_bitwise_not`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_not_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `self << other`, elementwise.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: integers; the result has the common one of the arguments.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_left_shift(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_left_shift(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_left_shift: writes the result into `self`.
+ * In-place form of `trt_bitwise_left_shift`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_left_shift_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_bitwise_left_shift: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_bitwise_left_shift`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -6946,20 +7424,22 @@ TRT_API trt_status* trt_bitwise_left_shift_out(const trt_tensor* self, const trt
 
 /**
  * `self << other`, elementwise.
+ * Shapes: the result has that of `self`.
+ * Dtypes: integers; the result has that of the tensor.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_left_shift.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_left_shift_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_left_shift_scalar: writes the result into `self`.
+ * In-place form of `trt_bitwise_left_shift_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_left_shift_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_bitwise_left_shift_scalar: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_bitwise_left_shift_scalar`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -6967,20 +7447,22 @@ TRT_API trt_status* trt_bitwise_left_shift_scalar_out(const trt_tensor* self, tr
 
 /**
  * `self >> other`, elementwise, arithmetic.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: integers; the result has the common one of the arguments.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_right_shift(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_right_shift(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_right_shift: writes the result into `self`.
+ * In-place form of `trt_bitwise_right_shift`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_right_shift_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_bitwise_right_shift: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_bitwise_right_shift`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -6988,20 +7470,22 @@ TRT_API trt_status* trt_bitwise_right_shift_out(const trt_tensor* self, const tr
 
 /**
  * `self >> other`, elementwise, arithmetic.
+ * Shapes: the result has that of `self`.
+ * Dtypes: integers; the result has that of the tensor.
+ * Gradient: none; the result is a constant.
  * Schema: `bitwise_right_shift.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_right_shift_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * In-place form of trt_bitwise_right_shift_scalar: writes the result into `self`.
+ * In-place form of `trt_bitwise_right_shift_scalar`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_bitwise_right_shift_scalar_(trt_tensor* self, trt_scalar other);
 
 /**
- * Out form of trt_bitwise_right_shift_scalar: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_bitwise_right_shift_scalar`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -7009,15 +7493,18 @@ TRT_API trt_status* trt_bitwise_right_shift_scalar_out(const trt_tensor* self, t
 
 /**
  * `self` where `condition` is true, else `other`; all three broadcast.
+ * Shapes: `condition`, `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has the common one of the arguments behind
+ * `condition`.
+ * Gradient: with respect to `self` and `other`.
  * Schema: `where(Tensor condition, Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_where(const trt_tensor* condition, const trt_tensor* self, const trt_tensor* other,
     trt_tensor** out);
 
 /**
- * Out form of trt_where: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_where`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_where_out(const trt_tensor* condition, const trt_tensor* self, const trt_tensor* other,
@@ -7025,15 +7512,18 @@ TRT_API trt_status* trt_where_out(const trt_tensor* condition, const trt_tensor*
 
 /**
  * `self` where `condition` is true, else `other`; all three broadcast.
+ * Shapes: `condition` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has the common one of the arguments behind
+ * `condition`.
+ * Gradient: with respect to `other`.
  * Schema: `where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_where_scalarself(const trt_tensor* condition, trt_scalar self, const trt_tensor* other,
     trt_tensor** out);
 
 /**
- * Out form of trt_where_scalarself: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_where_scalarself`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -7042,15 +7532,18 @@ TRT_API trt_status* trt_where_scalarself_out(const trt_tensor* condition, trt_sc
 
 /**
  * `self` where `condition` is true, else `other`; all three broadcast.
+ * Shapes: `condition` and `self` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers, bool and complex; the result has the common one of the arguments behind
+ * `condition`.
+ * Gradient: with respect to `self`.
  * Schema: `where.Scalar(Tensor condition, Tensor self, Scalar other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_where_scalar(const trt_tensor* condition, const trt_tensor* self, trt_scalar other,
     trt_tensor** out);
 
 /**
- * Out form of trt_where_scalar: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_where_scalar`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_where_scalar_out(const trt_tensor* condition, const trt_tensor* self, trt_scalar other,
@@ -7058,80 +7551,91 @@ TRT_API trt_status* trt_where_scalar_out(const trt_tensor* condition, const trt_
 
 /**
  * 0 below zero, 1 above, `values` at zero.
+ * Formula: `where(isnan(self), nan, where(self == 0, values, where(self < 0, 0, 1)))`.
+ * Shapes: `self` and `values` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments.
+ * Gradient: none; the result is a constant.
  * Schema: `heaviside(Tensor self, Tensor values) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_heaviside(const trt_tensor* self, const trt_tensor* values, trt_tensor** out);
 
 /**
- * In-place form of trt_heaviside: writes the result into `self`.
+ * In-place form of `trt_heaviside`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_heaviside_(trt_tensor* self, const trt_tensor* values);
 
 /**
- * Out form of trt_heaviside: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_heaviside`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_heaviside_out(const trt_tensor* self, const trt_tensor* values, trt_tensor* out);
 
 /**
  * `max(self, 0)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `relu(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_relu(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_relu: writes the result into `self`.
+ * In-place form of `trt_relu`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_relu_(trt_tensor* self);
 
 /**
- * Out form of trt_relu: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_relu`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_relu_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `min(max(self, 0), 6)`.
+ * Formula: `minimum(maximum(self, 0), 6)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `relu6(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_relu6(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_relu6: writes the result into `self`.
+ * In-place form of `trt_relu6`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_relu6_(trt_tensor* self);
 
 /**
- * Out form of trt_relu6: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_relu6`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_relu6_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `self` clamped to [`min_val`, `max_val`].
+ * Formula: `minimum(maximum(self, min_val), max_val)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardtanh(const trt_tensor* self, trt_scalar min_val, trt_scalar max_val, trt_tensor** out);
 
 /**
- * In-place form of trt_hardtanh: writes the result into `self`.
+ * In-place form of `trt_hardtanh`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardtanh_(trt_tensor* self, trt_scalar min_val, trt_scalar max_val);
 
 /**
- * Out form of trt_hardtanh: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_hardtanh`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardtanh_out(const trt_tensor* self, trt_scalar min_val, trt_scalar max_val, trt_tensor*
@@ -7139,20 +7643,23 @@ TRT_API trt_status* trt_hardtanh_out(const trt_tensor* self, trt_scalar min_val,
 
 /**
  * `self` where it is above `threshold` or NaN, else `value`.
+ * Formula: `where(self <= threshold, value, self)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and integers; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_threshold(const trt_tensor* self, trt_scalar threshold, trt_scalar value, trt_tensor** out);
 
 /**
- * In-place form of trt_threshold: writes the result into `self`.
+ * In-place form of `trt_threshold`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_threshold_(trt_tensor* self, trt_scalar threshold, trt_scalar value);
 
 /**
- * Out form of trt_threshold: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_threshold`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_threshold_out(const trt_tensor* self, trt_scalar threshold, trt_scalar value, trt_tensor*
@@ -7160,41 +7667,47 @@ TRT_API trt_status* trt_threshold_out(const trt_tensor* self, trt_scalar thresho
 
 /**
  * `self` where it is positive, else `negative_slope * self`.
+ * Formula: `where(self > 0.0, self, self * negative_slope)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_leaky_relu(const trt_tensor* self, trt_scalar negative_slope, trt_tensor** out);
 
 /**
- * In-place form of trt_leaky_relu: writes the result into `self`.
+ * In-place form of `trt_leaky_relu`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_leaky_relu_(trt_tensor* self, trt_scalar negative_slope);
 
 /**
- * Out form of trt_leaky_relu: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_leaky_relu`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_leaky_relu_out(const trt_tensor* self, trt_scalar negative_slope, trt_tensor* out);
 
 /**
  * `scale * self` where it is positive, else `scale * alpha * (exp(input_scale * self) - 1)`.
+ * Formula: `where(self <= 0.0, expm1(self * input_scale) * (alpha * scale), self * scale)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_elu(const trt_tensor* self, trt_scalar alpha, trt_scalar scale, trt_scalar input_scale,
     trt_tensor** out);
 
 /**
- * In-place form of trt_elu: writes the result into `self`.
+ * In-place form of `trt_elu`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_elu_(trt_tensor* self, trt_scalar alpha, trt_scalar scale, trt_scalar input_scale);
 
 /**
- * Out form of trt_elu: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_elu`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_elu_out(const trt_tensor* self, trt_scalar alpha, trt_scalar scale, trt_scalar input_scale,
@@ -7202,94 +7715,108 @@ TRT_API trt_status* trt_elu_out(const trt_tensor* self, trt_scalar alpha, trt_sc
 
 /**
  * The self-normalizing exponential linear unit (Klambauer et al. 2017).
+ * Formula: `where(self <= 0.0, expm1(self) * 1.7580993408473768, self * 1.0507009873554805)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `selu(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_selu(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_selu: writes the result into `self`.
+ * In-place form of `trt_selu`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_selu_(trt_tensor* self);
 
 /**
- * Out form of trt_selu: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_selu`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_selu_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `max(0, self) + min(0, alpha * (exp(self / alpha) - 1))`.
+ * Formula: `where(self <= 0.0, expm1(self / alpha) * alpha, self)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `celu(Tensor self, Scalar alpha=1.0) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_celu(const trt_tensor* self, trt_scalar alpha, trt_tensor** out);
 
 /**
- * In-place form of trt_celu: writes the result into `self`.
+ * In-place form of `trt_celu`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_celu_(trt_tensor* self, trt_scalar alpha);
 
 /**
- * Out form of trt_celu: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_celu`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_celu_out(const trt_tensor* self, trt_scalar alpha, trt_tensor* out);
 
 /**
  * `self * sigmoid(self)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point and complex; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `silu(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_silu(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_silu: writes the result into `self`.
+ * In-place form of `trt_silu`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_silu_(trt_tensor* self);
 
 /**
- * Out form of trt_silu: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_silu`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_silu_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `self * tanh(softplus(self))`.
+ * Formula: `self * tanh(where(self > 20.0, self, log1p(exp(self))))`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `mish(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_mish(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_mish: writes the result into `self`.
+ * In-place form of `trt_mish`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_mish_(trt_tensor* self);
 
 /**
- * Out form of trt_mish: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_mish`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_mish_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `log(1 + exp(beta * self)) / beta`; the identity where `beta * self` is above `threshold`.
+ * Formula: `where(self * beta > threshold, self, log1p(exp(self * beta)) / beta)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_softplus(const trt_tensor* self, trt_scalar beta, trt_scalar threshold, trt_tensor** out);
 
 /**
- * Out form of trt_softplus: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_softplus`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_softplus_out(const trt_tensor* self, trt_scalar beta, trt_scalar threshold, trt_tensor*
@@ -7297,110 +7824,132 @@ TRT_API trt_status* trt_softplus_out(const trt_tensor* self, trt_scalar beta, tr
 
 /**
  * `log(sigmoid(self))`, stable.
+ * Formula: `minimum(self, 0.0) - log1p(exp(-abs(self)))`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `log_sigmoid(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_log_sigmoid(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_log_sigmoid: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_log_sigmoid`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_log_sigmoid_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `min(max(self / 6 + 1/2, 0), 1)`.
+ * Formula: `minimum(maximum(self + 3.0, 0.0), 6.0) / 6.0`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `hardsigmoid(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardsigmoid(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_hardsigmoid: writes the result into `self`.
+ * In-place form of `trt_hardsigmoid`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardsigmoid_(trt_tensor* self);
 
 /**
- * Out form of trt_hardsigmoid: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_hardsigmoid`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardsigmoid_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `self * hardsigmoid(self)`.
+ * Formula: `self * minimum(maximum(self + 3.0, 0.0), 6.0) / 6.0`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `hardswish(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardswish(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_hardswish: writes the result into `self`.
+ * In-place form of `trt_hardswish`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardswish_(trt_tensor* self);
 
 /**
- * Out form of trt_hardswish: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_hardswish`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardswish_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `self` where its magnitude is above `lambd`, else 0.
+ * Formula: `where((self >= -lambd) and (self <= lambd), 0.0, self)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardshrink(const trt_tensor* self, trt_scalar lambd, trt_tensor** out);
 
 /**
- * Out form of trt_hardshrink: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_hardshrink`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_hardshrink_out(const trt_tensor* self, trt_scalar lambd, trt_tensor* out);
 
 /**
  * `self` moved towards 0 by `lambd`, 0 within it.
+ * Formula: `where(self > lambd, self - lambd, where(self >= -lambd, 0.0, self + lambd))`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point; the result has that of the tensor.
+ * Gradient: with respect to `self`.
  * Schema: `softshrink(Tensor self, Scalar lambd=0.5) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_softshrink(const trt_tensor* self, trt_scalar lambd, trt_tensor** out);
 
 /**
- * Out form of trt_softshrink: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_softshrink`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_softshrink_out(const trt_tensor* self, trt_scalar lambd, trt_tensor* out);
 
 /**
  * `self - tanh(self)`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `tanhshrink(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_tanhshrink(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_tanhshrink: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_tanhshrink`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_tanhshrink_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `self / (1 + abs(self))`.
+ * Formula: `self / (1.0 + abs(self))`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
+ * count as the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `softsign(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_softsign(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_softsign: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_softsign`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_softsign_out(const trt_tensor* self, trt_tensor* out);
@@ -7409,136 +7958,180 @@ TRT_API trt_status* trt_softsign_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Fills `self` with numbers uniform in [`from`, `to`).
+ * Gradient: none; what is overwritten gets no gradient.
  * Schema: `uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_uniform_(trt_tensor* self, double from, double to, trt_generator* generator);
 
 /**
  * Fills `self` with normal numbers.
+ * Gradient: none; what is overwritten gets no gradient.
  * Schema: `normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_normal_(trt_tensor* self, double mean, double std, trt_generator* generator);
 
 /**
  * Fills `self` with exponential numbers of rate `lambd`.
+ * Gradient: none; what is overwritten gets no gradient.
  * Schema: `exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_exponential_(trt_tensor* self, double lambd, trt_generator* generator);
 
 /**
  * Fills `self` with 1 with probability `p`, else 0.
+ * Gradient: none; what is overwritten gets no gradient.
  * Schema: `bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bernoulli_float_(trt_tensor* self, double p, trt_generator* generator);
 
 /**
  * Fills `self` with 1 with the probabilities `p` (broadcast), else 0.
+ * Gradient: none; what is overwritten gets no gradient.
  * Schema: `bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_bernoulli_tensor_(trt_tensor* self, const trt_tensor* p, trt_generator* generator);
 
 /**
  * Fills `self` with integers uniform over all that its dtype holds exactly and that are not negative.
+ * Gradient: none; what is overwritten gets no gradient.
  * Schema: `random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_random_(trt_tensor* self, trt_generator* generator);
 
 /**
  * Fills `self` with integers uniform in [0, `to`).
- * Schema: `random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)`
  * Gradient: through the operators that it is made of.
+ * Schema: `random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)`
  * @since 0.1
  */
 TRT_API trt_status* trt_random_to_(trt_tensor* self, int64_t to, trt_generator* generator);
 
 /**
  * Fills `self` with integers uniform in [`from`, `to`); without `to`, up to the largest of the dtype.
+ * Gradient: none; what is overwritten gets no gradient.
  * Schema: `random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_random_from_(trt_tensor* self, int64_t from, const int64_t* to, trt_generator* generator);
 
 /**
  * 1 with the probabilities `self`, else 0. The gradient is zero.
+ * Gradient: with respect to `self`.
  * Schema: `bernoulli(Tensor self, *, Generator? generator=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_bernoulli(const trt_tensor* self, trt_generator* generator, trt_tensor** out);
 
 /**
+ * Out form of `trt_bernoulli`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bernoulli_out(const trt_tensor* self, trt_generator* generator, trt_tensor* out);
+
+/**
  * A tensor like `self` of 1 with probability `p`, else 0.
- * Schema: `bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_bernoulli_p(const trt_tensor* self, double p, trt_generator* generator, trt_tensor** out);
 
 /**
  * A tensor of numbers uniform in [0, 1).
+ * Gradient: none; the result is a constant.
  * Schema: `rand(int[] size, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_rand(const int64_t* size, size_t size_count, trt_generator* generator, trt_dtype dtype,
     const trt_device* device, trt_tensor** out);
 
 /**
+ * Out form of `trt_rand`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rand_out(const int64_t* size, size_t size_count, trt_generator* generator, trt_tensor* out);
+
+/**
  * A tensor of standard normal numbers.
+ * Gradient: none; the result is a constant.
  * Schema: `randn(int[] size, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_randn(const int64_t* size, size_t size_count, trt_generator* generator, trt_dtype dtype,
     const trt_device* device, trt_tensor** out);
 
 /**
+ * Out form of `trt_randn`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randn_out(const int64_t* size, size_t size_count, trt_generator* generator, trt_tensor*
+    out);
+
+/**
  * A tensor of integers uniform in [0, `high`); int64 by default.
+ * Gradient: none; the result is a constant.
  * Schema: `randint(int high, int[] size, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None)
  * -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_randint(int64_t high, const int64_t* size, size_t size_count, trt_generator* generator,
     trt_dtype dtype, const trt_device* device, trt_tensor** out);
 
 /**
+ * Out form of `trt_randint`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randint_out(int64_t high, const int64_t* size, size_t size_count, trt_generator* generator,
+    trt_tensor* out);
+
+/**
  * A tensor of integers uniform in [`low`, `high`); int64 by default.
+ * Gradient: none; the result is a constant.
  * Schema: `randint.low(int low, int high, int[] size, *, Generator? generator=None, ScalarType? dtype=None, Device?
  * device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_randint_low(int64_t low, int64_t high, const int64_t* size, size_t size_count,
     trt_generator* generator, trt_dtype dtype, const trt_device* device, trt_tensor** out);
 
 /**
+ * Out form of `trt_randint_low`: the result is written into the given tensor, whose dtype and device it has,
+ * resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randint_low_out(int64_t low, int64_t high, const int64_t* size, size_t size_count,
+    trt_generator* generator, trt_tensor* out);
+
+/**
  * The numbers from 0 to `n` - 1 in random order; int64 by default.
+ * Gradient: none; the result is a constant.
  * Schema: `randperm(int n, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_randperm(int64_t n, trt_generator* generator, trt_dtype dtype, const trt_device* device,
     trt_tensor** out);
 
 /**
+ * Out form of `trt_randperm`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_randperm_out(int64_t n, trt_generator* generator, trt_tensor* out);
+
+/**
  * rand in the shape, dtype and device of `self`, where not told otherwise.
+ * Gradient: through the operators that it is made of.
  * Schema: `rand_like(Tensor self, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) ->
  * Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_rand_like(const trt_tensor* self, trt_generator* generator, trt_dtype dtype, const
@@ -7546,9 +8139,9 @@ TRT_API trt_status* trt_rand_like(const trt_tensor* self, trt_generator* generat
 
 /**
  * randn in the shape, dtype and device of `self`, where not told otherwise.
+ * Gradient: through the operators that it is made of.
  * Schema: `randn_like(Tensor self, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) ->
  * Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_randn_like(const trt_tensor* self, trt_generator* generator, trt_dtype dtype, const
@@ -7556,9 +8149,9 @@ TRT_API trt_status* trt_randn_like(const trt_tensor* self, trt_generator* genera
 
 /**
  * randint in the shape, dtype and device of `self`, where not told otherwise.
+ * Gradient: through the operators that it is made of.
  * Schema: `randint_like(Tensor self, int high, *, Generator? generator=None, ScalarType? dtype=None, Device?
  * device=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_randint_like(const trt_tensor* self, int64_t high, trt_generator* generator, trt_dtype
@@ -7566,9 +8159,9 @@ TRT_API trt_status* trt_randint_like(const trt_tensor* self, int64_t high, trt_g
 
 /**
  * randint in the shape, dtype and device of `self`, where not told otherwise.
+ * Gradient: through the operators that it is made of.
  * Schema: `randint_like.low_dtype(Tensor self, int low, int high, *, Generator? generator=None, ScalarType?
  * dtype=None, Device? device=None) -> Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_randint_like_low_dtype(const trt_tensor* self, int64_t low, int64_t high, trt_generator*
@@ -7576,54 +8169,87 @@ TRT_API trt_status* trt_randint_like_low_dtype(const trt_tensor* self, int64_t l
 
 /**
  * Normal numbers with the given means.
- * Schema: `normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_normal_tensor_float(const trt_tensor* mean, double std, trt_generator* generator,
     trt_tensor** out);
 
 /**
+ * Out form of `trt_normal_tensor_float`: the result is written into the given tensor, resized where the shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normal_tensor_float_out(const trt_tensor* mean, double std, trt_generator* generator,
+    trt_tensor* out);
+
+/**
  * Normal numbers with the given standard deviations.
- * Schema: `normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_normal_float_tensor(double mean, const trt_tensor* std, trt_generator* generator,
     trt_tensor** out);
 
 /**
+ * Out form of `trt_normal_float_tensor`: the result is written into the given tensor, resized where the shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normal_float_tensor_out(double mean, const trt_tensor* std, trt_generator* generator,
+    trt_tensor* out);
+
+/**
  * Normal numbers with the given means and standard deviations.
- * Schema: `normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_normal_tensor_tensor(const trt_tensor* mean, const trt_tensor* std, trt_generator*
     generator, trt_tensor** out);
 
 /**
+ * Out form of `trt_normal_tensor_tensor`: the result is written into the given tensor, resized where the shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normal_tensor_tensor_out(const trt_tensor* mean, const trt_tensor* std, trt_generator*
+    generator, trt_tensor* out);
+
+/**
  * A tensor of normal numbers.
+ * Gradient: none; the result is a constant.
  * Schema: `normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, ScalarType?
  * dtype=None, Device? device=None) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_normal_float_float(double mean, double std, const int64_t* size, size_t size_count,
     trt_generator* generator, trt_dtype dtype, const trt_device* device, trt_tensor** out);
 
 /**
+ * Out form of `trt_normal_float_float`: the result is written into the given tensor, whose dtype and device it
+ * has, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normal_float_float_out(double mean, double std, const int64_t* size, size_t size_count,
+    trt_generator* generator, trt_tensor* out);
+
+/**
  * For each row of weights (not negative, of positive sum), `num_samples` indices drawn with probabilities in
  * proportion to them.
+ * Dtypes: not complex.
+ * Gradient: none; the result is a constant.
  * Schema: `multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) ->
  * Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_multinomial(const trt_tensor* self, int64_t num_samples, bool replacement, trt_generator*
     generator, trt_tensor** out);
 
 /**
- * Out form of trt_multinomial: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_multinomial`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_multinomial_out(const trt_tensor* self, int64_t num_samples, bool replacement,
@@ -7633,15 +8259,16 @@ TRT_API trt_status* trt_multinomial_out(const trt_tensor* self, int64_t num_samp
 
 /**
  * The sum over the dimensions `dim` (all by default). Integers and bool sum in int64 unless `dtype` is given.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `sum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_sum(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim, trt_dtype
     dtype, trt_tensor** out);
 
 /**
- * Out form of trt_sum: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_sum`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_sum_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
@@ -7650,8 +8277,8 @@ TRT_API trt_status* trt_sum_out(const trt_tensor* self, const int64_t* dim, size
 /**
  * `self` summed over the dimensions along which a tensor of shape `size` would be broadcast to it; `self` itself
  * if the shapes agree.
- * Schema: `sum_to_size(Tensor self, int[] size) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `sum_to_size(Tensor self, int[] size) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_sum_to_size(const trt_tensor* self, const int64_t* size, size_t size_count, trt_tensor**
@@ -7659,15 +8286,16 @@ TRT_API trt_status* trt_sum_to_size(const trt_tensor* self, const int64_t* size,
 
 /**
  * The mean over the dimensions `dim` (all by default). Floating point only, unless `dtype` is given.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `mean(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_mean(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim, trt_dtype
     dtype, trt_tensor** out);
 
 /**
- * Out form of trt_mean: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_mean`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_mean_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
@@ -7675,8 +8303,8 @@ TRT_API trt_status* trt_mean_out(const trt_tensor* self, const int64_t* dim, siz
 
 /**
  * The sum of the elements that are not NaN.
- * Schema: `nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_nansum(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim, trt_dtype
@@ -7684,15 +8312,15 @@ TRT_API trt_status* trt_nansum(const trt_tensor* self, const int64_t* dim, size_
 
 /**
  * The mean of the elements that are not NaN.
- * Schema: `nanmean(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `nanmean(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_nanmean(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
     trt_dtype dtype, trt_tensor** out);
 
 /**
- * Out form of trt_nanmean: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_nanmean`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_nanmean_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
@@ -7700,29 +8328,31 @@ TRT_API trt_status* trt_nanmean_out(const trt_tensor* self, const int64_t* dim, 
 
 /**
  * The product of all elements. Integers and bool multiply in int64 unless `dtype` is given.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `prod(Tensor self, *, ScalarType? dtype=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_prod(const trt_tensor* self, trt_dtype dtype, trt_tensor** out);
 
 /**
- * Out form of trt_prod: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_prod`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_prod_out(const trt_tensor* self, trt_dtype dtype, trt_tensor* out);
 
 /**
  * The product along `dim`.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_prod_dim_int(const trt_tensor* self, int64_t dim, bool keepdim, trt_dtype dtype,
     trt_tensor** out);
 
 /**
- * Out form of trt_prod_dim_int: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_prod_dim_int`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_prod_dim_int_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_dtype dtype,
@@ -7730,24 +8360,24 @@ TRT_API trt_status* trt_prod_dim_int_out(const trt_tensor* self, int64_t dim, bo
 
 /**
  * The sum of the diagonal of a matrix.
- * Schema: `trace(Tensor self) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `trace(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_trace(const trt_tensor* self, trt_tensor** out);
 
 /**
  * How many elements are not zero, in all or along `dim`.
- * Schema: `count_nonzero(Tensor self, int? dim=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `count_nonzero(Tensor self, int? dim=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_count_nonzero(const trt_tensor* self, const int64_t* dim, trt_tensor** out);
 
 /**
  * How many elements are not zero over the dimensions `dim`.
- * Schema: `count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_count_nonzero_dim_intlist(const trt_tensor* self, const int64_t* dim, size_t dim_count,
@@ -7756,15 +8386,16 @@ TRT_API trt_status* trt_count_nonzero_dim_intlist(const trt_tensor* self, const 
 /**
  * The largest elements over the dimensions `dim` (all by default); NaN if there is one. The gradient is shared
  * evenly by equal elements.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `amax(Tensor self, int[] dim=[], bool keepdim=False) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_amax(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
     trt_tensor** out);
 
 /**
- * Out form of trt_amax: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_amax`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_amax_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
@@ -7773,15 +8404,16 @@ TRT_API trt_status* trt_amax_out(const trt_tensor* self, const int64_t* dim, siz
 /**
  * The smallest elements over the dimensions `dim` (all by default); NaN if there is one. The gradient is shared
  * evenly by equal elements.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `amin(Tensor self, int[] dim=[], bool keepdim=False) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_amin(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
     trt_tensor** out);
 
 /**
- * Out form of trt_amin: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_amin`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_amin_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
@@ -7789,15 +8421,16 @@ TRT_API trt_status* trt_amin_out(const trt_tensor* self, const int64_t* dim, siz
 
 /**
  * The smallest and the largest elements, of all or along `dim`.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_aminmax(const trt_tensor* self, const int64_t* dim, bool keepdim, trt_tensor** out_min,
     trt_tensor** out_max);
 
 /**
- * Out form of trt_aminmax: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_aminmax`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_aminmax_out(const trt_tensor* self, const int64_t* dim, bool keepdim, trt_tensor* min_out,
@@ -7805,43 +8438,46 @@ TRT_API trt_status* trt_aminmax_out(const trt_tensor* self, const int64_t* dim, 
 
 /**
  * The largest element; NaN if there is one.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `max(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_max(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_max: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_max`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The smallest element; NaN if there is one.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `min(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_min(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_min: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_min`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_min_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The largest elements along `dim` and where they are (the first of equals; the first NaN, if there is one).
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out_values,
     trt_tensor** out_indices);
 
 /**
- * Out form of trt_max_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_max_dim`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_dim_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* values_out,
@@ -7849,15 +8485,16 @@ TRT_API trt_status* trt_max_dim_out(const trt_tensor* self, int64_t dim, bool ke
 
 /**
  * The smallest elements along `dim` and where they are (the first of equals; the first NaN, if there is one).
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_min_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out_values,
     trt_tensor** out_indices);
 
 /**
- * Out form of trt_min_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_min_dim`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_min_dim_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* values_out,
@@ -7865,84 +8502,87 @@ TRT_API trt_status* trt_min_dim_out(const trt_tensor* self, int64_t dim, bool ke
 
 /**
  * The same as maximum.
- * Schema: `max.other(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `max.other(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_max_other(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_max_other: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_max_other`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_max_other_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The same as minimum.
- * Schema: `min.other(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `min.other(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_min_other(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_min_other: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_min_other`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_min_other_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The position of the largest element (the first of equals), in the flattened tensor or along `dim`.
+ * Dtypes: not complex.
+ * Gradient: none; the result is a constant.
  * Schema: `argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_argmax(const trt_tensor* self, const int64_t* dim, bool keepdim, trt_tensor** out);
 
 /**
- * Out form of trt_argmax: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_argmax`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_argmax_out(const trt_tensor* self, const int64_t* dim, bool keepdim, trt_tensor* out);
 
 /**
  * The position of the smallest element (the first of equals), in the flattened tensor or along `dim`.
+ * Dtypes: not complex.
+ * Gradient: none; the result is a constant.
  * Schema: `argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_argmin(const trt_tensor* self, const int64_t* dim, bool keepdim, trt_tensor** out);
 
 /**
- * Out form of trt_argmin: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_argmin`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_argmin_out(const trt_tensor* self, const int64_t* dim, bool keepdim, trt_tensor* out);
 
 /**
  * Whether an element is not zero.
+ * Dtypes: complex ones, too.
+ * Gradient: none; the result is a constant.
  * Schema: `any(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_any(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_any: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_any`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_any_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Whether an element along `dim` is not zero.
- * Schema: `any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_any_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out);
 
 /**
- * Out form of trt_any_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_any_dim`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_any_dim_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* out);
@@ -7950,15 +8590,16 @@ TRT_API trt_status* trt_any_dim_out(const trt_tensor* self, int64_t dim, bool ke
 /**
  * Whether an element over the dimensions `dim` is not zero (all dimensions without a list; an empty one reduces
  * nothing).
+ * Dtypes: complex ones, too.
+ * Gradient: none; the result is a constant.
  * Schema: `any.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_any_dims(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
     trt_tensor** out);
 
 /**
- * Out form of trt_any_dims: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_any_dims`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_any_dims_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
@@ -7966,28 +8607,29 @@ TRT_API trt_status* trt_any_dims_out(const trt_tensor* self, const int64_t* dim,
 
 /**
  * Whether no element is zero.
+ * Dtypes: complex ones, too.
+ * Gradient: none; the result is a constant.
  * Schema: `all(Tensor self) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_all(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_all: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_all`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_all_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * Whether no element along `dim` is zero.
- * Schema: `all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_all_dim(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out);
 
 /**
- * Out form of trt_all_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_all_dim`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_all_dim_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* out);
@@ -7995,15 +8637,16 @@ TRT_API trt_status* trt_all_dim_out(const trt_tensor* self, int64_t dim, bool ke
 /**
  * Whether no element over the dimensions `dim` is zero (all dimensions without a list; an empty one reduces
  * nothing).
+ * Dtypes: complex ones, too.
+ * Gradient: none; the result is a constant.
  * Schema: `all.dims(Tensor self, int[]? dim, bool keepdim=False) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_all_dims(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
     trt_tensor** out);
 
 /**
- * Out form of trt_all_dims: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_all_dims`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_all_dims_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
@@ -8011,16 +8654,16 @@ TRT_API trt_status* trt_all_dims_out(const trt_tensor* self, const int64_t* dim,
 
 /**
  * Whether both have the same shape and the same elements (a NaN equals nothing).
+ * Gradient: none; the result is a constant.
  * Schema: `equal(Tensor self, Tensor other) -> bool`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_equal(const trt_tensor* self, const trt_tensor* other, bool* out);
 
 /**
  * Whether `|self - other| <= atol + rtol * |other|`, elementwise; infinities are close to themselves.
- * Schema: `isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_isclose(const trt_tensor* self, const trt_tensor* other, double rtol, double atol, bool
@@ -8028,8 +8671,8 @@ TRT_API trt_status* trt_isclose(const trt_tensor* self, const trt_tensor* other,
 
 /**
  * Whether isclose holds for all elements.
- * Schema: `allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool`
  * Gradient: through the operators that it is made of.
+ * Schema: `allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool`
  * @since 0.1
  */
 TRT_API trt_status* trt_allclose(const trt_tensor* self, const trt_tensor* other, double rtol, double atol, bool
@@ -8037,29 +8680,29 @@ TRT_API trt_status* trt_allclose(const trt_tensor* self, const trt_tensor* other
 
 /**
  * The variance of all elements, divided by their number, less one if `unbiased`.
- * Schema: `var(Tensor self, bool unbiased) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `var(Tensor self, bool unbiased) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_var(const trt_tensor* self, bool unbiased, trt_tensor** out);
 
 /**
- * Out form of trt_var: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_var`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_var_out(const trt_tensor* self, bool unbiased, trt_tensor* out);
 
 /**
  * The variance over the dimensions `dim`.
- * Schema: `var.dim(Tensor self, int[]? dim, bool unbiased, bool keepdim=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `var.dim(Tensor self, int[]? dim, bool unbiased, bool keepdim=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_var_dim(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool unbiased, bool
     keepdim, trt_tensor** out);
 
 /**
- * Out form of trt_var_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_var_dim`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_var_dim_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool unbiased,
@@ -8068,15 +8711,16 @@ TRT_API trt_status* trt_var_dim_out(const trt_tensor* self, const int64_t* dim, 
 /**
  * The variance over the dimensions `dim` (all by default), divided by the number of elements less `correction` (1
  * by default).
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `var.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_var_correction(const trt_tensor* self, const int64_t* dim, size_t dim_count, const
     trt_scalar* correction, bool keepdim, trt_tensor** out);
 
 /**
- * Out form of trt_var_correction: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_var_correction`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_var_correction_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, const
@@ -8084,29 +8728,29 @@ TRT_API trt_status* trt_var_correction_out(const trt_tensor* self, const int64_t
 
 /**
  * The square root of var.
- * Schema: `std(Tensor self, bool unbiased) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `std(Tensor self, bool unbiased) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_std(const trt_tensor* self, bool unbiased, trt_tensor** out);
 
 /**
- * Out form of trt_std: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_std`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_std_out(const trt_tensor* self, bool unbiased, trt_tensor* out);
 
 /**
  * The square root of var over the dimensions `dim`.
- * Schema: `std.dim(Tensor self, int[]? dim, bool unbiased, bool keepdim=False) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `std.dim(Tensor self, int[]? dim, bool unbiased, bool keepdim=False) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_std_dim(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool unbiased, bool
     keepdim, trt_tensor** out);
 
 /**
- * Out form of trt_std_dim: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_std_dim`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_std_dim_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool unbiased,
@@ -8114,15 +8758,16 @@ TRT_API trt_status* trt_std_dim_out(const trt_tensor* self, const int64_t* dim, 
 
 /**
  * The square root of var over the dimensions `dim`.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `std.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_std_correction(const trt_tensor* self, const int64_t* dim, size_t dim_count, const
     trt_scalar* correction, bool keepdim, trt_tensor** out);
 
 /**
- * Out form of trt_std_correction: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_std_correction`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_std_correction_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, const
@@ -8130,8 +8775,8 @@ TRT_API trt_status* trt_std_correction_out(const trt_tensor* self, const int64_t
 
 /**
  * The variance and the mean of all elements.
- * Schema: `var_mean(Tensor self, bool unbiased) -> (Tensor var, Tensor mean)`
  * Gradient: through the operators that it is made of.
+ * Schema: `var_mean(Tensor self, bool unbiased) -> (Tensor var, Tensor mean)`
  * @since 0.1
  */
 TRT_API trt_status* trt_var_mean(const trt_tensor* self, bool unbiased, trt_tensor** out_var, trt_tensor**
@@ -8139,8 +8784,8 @@ TRT_API trt_status* trt_var_mean(const trt_tensor* self, bool unbiased, trt_tens
 
 /**
  * The variance and the mean over the dimensions `dim`.
- * Schema: `var_mean.dim(Tensor self, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor var, Tensor mean)`
  * Gradient: through the operators that it is made of.
+ * Schema: `var_mean.dim(Tensor self, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor var, Tensor mean)`
  * @since 0.1
  */
 TRT_API trt_status* trt_var_mean_dim(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool unbiased,
@@ -8148,16 +8793,17 @@ TRT_API trt_status* trt_var_mean_dim(const trt_tensor* self, const int64_t* dim,
 
 /**
  * The variance and the mean over the dimensions `dim`, in one pass.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `var_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) ->
  * (Tensor var, Tensor mean)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_var_mean_correction(const trt_tensor* self, const int64_t* dim, size_t dim_count, const
     trt_scalar* correction, bool keepdim, trt_tensor** out_var, trt_tensor** out_mean);
 
 /**
- * Out form of trt_var_mean_correction: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_var_mean_correction`: the result is written into the given tensors, resized where a shape
  * differs.
  * @since 0.1
  */
@@ -8166,8 +8812,8 @@ TRT_API trt_status* trt_var_mean_correction_out(const trt_tensor* self, const in
 
 /**
  * The standard deviation and the mean of all elements.
- * Schema: `std_mean(Tensor self, bool unbiased) -> (Tensor std, Tensor mean)`
  * Gradient: through the operators that it is made of.
+ * Schema: `std_mean(Tensor self, bool unbiased) -> (Tensor std, Tensor mean)`
  * @since 0.1
  */
 TRT_API trt_status* trt_std_mean(const trt_tensor* self, bool unbiased, trt_tensor** out_std, trt_tensor**
@@ -8175,8 +8821,8 @@ TRT_API trt_status* trt_std_mean(const trt_tensor* self, bool unbiased, trt_tens
 
 /**
  * The standard deviation and the mean over the dimensions `dim`.
- * Schema: `std_mean.dim(Tensor self, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor std, Tensor mean)`
  * Gradient: through the operators that it is made of.
+ * Schema: `std_mean.dim(Tensor self, int[]? dim, bool unbiased, bool keepdim=False) -> (Tensor std, Tensor mean)`
  * @since 0.1
  */
 TRT_API trt_status* trt_std_mean_dim(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool unbiased,
@@ -8184,16 +8830,17 @@ TRT_API trt_status* trt_std_mean_dim(const trt_tensor* self, const int64_t* dim,
 
 /**
  * The standard deviation and the mean over the dimensions `dim`, in one pass.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `std_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) ->
  * (Tensor std, Tensor mean)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_std_mean_correction(const trt_tensor* self, const int64_t* dim, size_t dim_count, const
     trt_scalar* correction, bool keepdim, trt_tensor** out_std, trt_tensor** out_mean);
 
 /**
- * Out form of trt_std_mean_correction: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_std_mean_correction`: the result is written into the given tensors, resized where a shape
  * differs.
  * @since 0.1
  */
@@ -8203,16 +8850,17 @@ TRT_API trt_status* trt_std_mean_correction_out(const trt_tensor* self, const in
 /**
  * The vector norm `(sum |x|^ord)^(1/ord)` over the dimensions `dim` (all by default); 0 counts the elements that
  * are not zero, infinity and -infinity take the largest and smallest magnitude.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType?
  * dtype=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_linalg_vector_norm(const trt_tensor* self, trt_scalar ord, const int64_t* dim, size_t
     dim_count, bool keepdim, trt_dtype dtype, trt_tensor** out);
 
 /**
- * Out form of trt_linalg_vector_norm: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_linalg_vector_norm`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -8221,9 +8869,9 @@ TRT_API trt_status* trt_linalg_vector_norm_out(const trt_tensor* self, trt_scala
 
 /**
  * The vector norm of order `p` over the dimensions `dim` (all by default).
+ * Gradient: through the operators that it is made of.
  * Schema: `norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
  * Tensor`
- * Gradient: through the operators that it is made of.
  * @since 0.1
  */
 TRT_API trt_status* trt_norm(const trt_tensor* self, const trt_scalar* p, const int64_t* dim, size_t dim_count, bool
@@ -8232,8 +8880,8 @@ TRT_API trt_status* trt_norm(const trt_tensor* self, const trt_scalar* p, const 
 /**
  * The norm named `p` - fro (the 2-norm of all elements), nuc (the sum of the singular values of matrices in two
  * dimensions), inf or -inf.
- * Schema: `norm.str(Tensor self, str p, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `norm.str(Tensor self, str p, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_norm_str(const trt_tensor* self, const char* p, const int64_t* dim, size_t dim_count, bool
@@ -8241,23 +8889,24 @@ TRT_API trt_status* trt_norm_str(const trt_tensor* self, const char* p, const in
 
 /**
  * The `p`-norm of `self - other`.
- * Schema: `dist(Tensor self, Tensor other, Scalar p=2) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `dist(Tensor self, Tensor other, Scalar p=2) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_dist(const trt_tensor* self, const trt_tensor* other, trt_scalar p, trt_tensor** out);
 
 /**
  * `log(sum(exp(self)))` over the dimensions `dim`, without overflow.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_logsumexp(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
     trt_tensor** out);
 
 /**
- * Out form of trt_logsumexp: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_logsumexp`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_logsumexp_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
@@ -8265,69 +8914,73 @@ TRT_API trt_status* trt_logsumexp_out(const trt_tensor* self, const int64_t* dim
 
 /**
  * The sums of all beginnings along `dim`.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_cumsum(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor** out);
 
 /**
- * In-place form of trt_cumsum: writes the result into `self`.
+ * In-place form of `trt_cumsum`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_cumsum_(trt_tensor* self, int64_t dim, trt_dtype dtype);
 
 /**
- * Out form of trt_cumsum: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_cumsum`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_cumsum_out(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor* out);
 
 /**
  * The products of all beginnings along `dim`.
+ * Dtypes: complex ones, too.
+ * Gradient: with respect to `self`.
  * Schema: `cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_cumprod(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor** out);
 
 /**
- * In-place form of trt_cumprod: writes the result into `self`.
+ * In-place form of `trt_cumprod`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_cumprod_(trt_tensor* self, int64_t dim, trt_dtype dtype);
 
 /**
- * Out form of trt_cumprod: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_cumprod`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_cumprod_out(const trt_tensor* self, int64_t dim, trt_dtype dtype, trt_tensor* out);
 
 /**
  * `log(cumsum(exp(self)))` along `dim`, without overflow.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `logcumsumexp(Tensor self, int dim) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_logcumsumexp(const trt_tensor* self, int64_t dim, trt_tensor** out);
 
 /**
- * Out form of trt_logcumsumexp: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_logcumsumexp`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_logcumsumexp_out(const trt_tensor* self, int64_t dim, trt_tensor* out);
 
 /**
  * The largest element so far along `dim`, and where it is (the last of equals).
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_cummax(const trt_tensor* self, int64_t dim, trt_tensor** out_values, trt_tensor**
     out_indices);
 
 /**
- * Out form of trt_cummax: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_cummax`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_cummax_out(const trt_tensor* self, int64_t dim, trt_tensor* values_out, trt_tensor*
@@ -8335,15 +8988,16 @@ TRT_API trt_status* trt_cummax_out(const trt_tensor* self, int64_t dim, trt_tens
 
 /**
  * The smallest element so far along `dim`, and where it is (the last of equals).
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_cummin(const trt_tensor* self, int64_t dim, trt_tensor** out_values, trt_tensor**
     out_indices);
 
 /**
- * Out form of trt_cummin: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_cummin`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_cummin_out(const trt_tensor* self, int64_t dim, trt_tensor* values_out, trt_tensor*
@@ -8353,8 +9007,9 @@ TRT_API trt_status* trt_cummin_out(const trt_tensor* self, int64_t dim, trt_tens
 
 /**
  * A view of the storage of `self` with any shape, strides and offset (in elements) that stay inside it.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_as_strided(const trt_tensor* self, const int64_t* size, size_t size_count, const int64_t*
@@ -8362,16 +9017,18 @@ TRT_API trt_status* trt_as_strided(const trt_tensor* self, const int64_t* size, 
 
 /**
  * A view with another shape (one size may be -1). Fails when the strides do not allow it; reshape copies then.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `view(Tensor(a) self, int[] size) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_view(const trt_tensor* self, const int64_t* size, size_t size_count, trt_tensor** out);
 
 /**
  * A view of a complex tensor as real numbers, with a last dimension of size 2 for the real and the imaginary part.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `view_as_real(Tensor(a) self) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_view_as_real(const trt_tensor* self, trt_tensor** out);
@@ -8379,32 +9036,36 @@ TRT_API trt_status* trt_view_as_real(const trt_tensor* self, trt_tensor** out);
 /**
  * A view of a float32 or float64 tensor whose last dimension, of size 2 and stride 1, holds the real and the
  * imaginary part; the other strides and the offset must be even.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `view_as_complex(Tensor(a) self) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_view_as_complex(const trt_tensor* self, trt_tensor** out);
 
 /**
  * A view with two dimensions exchanged.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `transpose(Tensor(a) self, int dim0, int dim1) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_transpose(const trt_tensor* self, int64_t dim0, int64_t dim1, trt_tensor** out);
 
 /**
  * A view with the dimensions in the order `dims`.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `permute(Tensor(a) self, int[] dims) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_permute(const trt_tensor* self, const int64_t* dims, size_t dims_count, trt_tensor** out);
 
 /**
  * A view in which dimensions of size 1 are repeated (stride 0); -1 keeps a size.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `expand(Tensor(a) self, int[] size) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_expand(const trt_tensor* self, const int64_t* size, size_t size_count, trt_tensor** out);
@@ -8412,8 +9073,9 @@ TRT_API trt_status* trt_expand(const trt_tensor* self, const int64_t* size, size
 /**
  * A view of every `step`-th element from `start` to `end` (exclusive) along `dim`; negative positions count from
  * the end.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_slice(const trt_tensor* self, int64_t dim, const int64_t* start, const int64_t* end, int64_t
@@ -8421,40 +9083,45 @@ TRT_API trt_status* trt_slice(const trt_tensor* self, int64_t dim, const int64_t
 
 /**
  * A view of one position along `dim`, which disappears.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `select(Tensor(a) self, int dim, int index) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_select(const trt_tensor* self, int64_t dim, int64_t index, trt_tensor** out);
 
 /**
  * A view without the dimensions of size 1.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `squeeze(Tensor(a) self) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_squeeze(const trt_tensor* self, trt_tensor** out);
 
 /**
  * A view without dimension `dim` if its size is 1.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_squeeze_dim(const trt_tensor* self, int64_t dim, trt_tensor** out);
 
 /**
  * A view with a new dimension of size 1 at `dim`.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `unsqueeze(Tensor(a) self, int dim) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_unsqueeze(const trt_tensor* self, int64_t dim, trt_tensor** out);
 
 /**
  * A view of all windows of `size` elements along `dimension`, `step` apart; the window is a new last dimension.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_unfold(const trt_tensor* self, int64_t dimension, int64_t size, int64_t step, trt_tensor**
@@ -8462,8 +9129,9 @@ TRT_API trt_status* trt_unfold(const trt_tensor* self, int64_t dimension, int64_
 
 /**
  * A view of a diagonal of the matrices in `dim1` and `dim2`; it is the new last dimension.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
  * Schema: `diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_diagonal(const trt_tensor* self, int64_t offset, int64_t dim1, int64_t dim2, trt_tensor**
@@ -8471,16 +9139,16 @@ TRT_API trt_status* trt_diagonal(const trt_tensor* self, int64_t offset, int64_t
 
 /**
  * The elements in another shape (one size may be -1); a view where the strides allow it, else a copy.
- * Schema: `reshape(Tensor(a) self, int[] shape) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `reshape(Tensor(a) self, int[] shape) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_reshape(const trt_tensor* self, const int64_t* shape, size_t shape_count, trt_tensor** out);
 
 /**
  * A view of `length` positions from `start` along `dim`.
- * Schema: `narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_narrow(const trt_tensor* self, int64_t dim, int64_t start, int64_t length, trt_tensor**
@@ -8488,16 +9156,16 @@ TRT_API trt_status* trt_narrow(const trt_tensor* self, int64_t dim, int64_t star
 
 /**
  * Merges the dimensions from `start_dim` to `end_dim` (inclusive) into one.
- * Schema: `flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_flatten(const trt_tensor* self, int64_t start_dim, int64_t end_dim, trt_tensor** out);
 
 /**
  * Splits dimension `dim` into `sizes` (one may be -1).
- * Schema: `unflatten(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)`
  * Gradient: through the operators that it is made of.
+ * Schema: `unflatten(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)`
  * @since 0.1
  */
 TRT_API trt_status* trt_unflatten(const trt_tensor* self, int64_t dim, const int64_t* sizes, size_t sizes_count,
@@ -8505,16 +9173,16 @@ TRT_API trt_status* trt_unflatten(const trt_tensor* self, int64_t dim, const int
 
 /**
  * Views of `split_size` positions each along `dim`; the last may be smaller.
- * Schema: `split(Tensor(a) self, int split_size, int dim=0) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `split(Tensor(a) self, int split_size, int dim=0) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_split(const trt_tensor* self, int64_t split_size, int64_t dim, trt_tensor_list** out);
 
 /**
  * Views of the given sizes along `dim`; they must add up to its size.
- * Schema: `split.sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `split.sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_split_sizes(const trt_tensor* self, const int64_t* split_sizes, size_t split_sizes_count,
@@ -8522,16 +9190,16 @@ TRT_API trt_status* trt_split_sizes(const trt_tensor* self, const int64_t* split
 
 /**
  * At most `chunks` views of equal size along `dim`; the last may be smaller.
- * Schema: `chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_chunk(const trt_tensor* self, int64_t chunks, int64_t dim, trt_tensor_list** out);
 
 /**
  * All positions along `dim` as views.
- * Schema: `unbind(Tensor(a) self, int dim=0) -> Tensor[]`
  * Gradient: through the operators that it is made of.
+ * Schema: `unbind(Tensor(a) self, int dim=0) -> Tensor[]`
  * @since 0.1
  */
 TRT_API trt_status* trt_unbind(const trt_tensor* self, int64_t dim, trt_tensor_list** out);
@@ -8540,28 +9208,34 @@ TRT_API trt_status* trt_unbind(const trt_tensor* self, int64_t dim, trt_tensor_l
 
 /**
  * `exp(self^2) * erfc(self)` without overflow for large `self`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_erfcx(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_erfcx(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_erfcx: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_special_erfcx`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_erfcx_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The logarithm of the distribution function of the standard normal distribution.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_log_ndtr(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_log_ndtr(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_log_ndtr: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_special_log_ndtr`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -8569,90 +9243,108 @@ TRT_API trt_status* trt_special_log_ndtr_out(const trt_tensor* self, trt_tensor*
 
 /**
  * The inverse of the distribution function of the standard normal distribution; NaN outside of 0 to 1.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_ndtri(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_ndtri(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_ndtri: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_special_ndtri`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_ndtri_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The modified Bessel function of the first kind, order 0.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `i0(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_i0(const trt_tensor* self, trt_tensor** out);
 
 /**
- * In-place form of trt_i0: writes the result into `self`.
+ * In-place form of `trt_i0`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_i0_(trt_tensor* self);
 
 /**
- * Out form of trt_i0: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_i0`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_i0_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `exp(-abs(self)) * i0(self)` without overflow.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_i0e(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_i0e(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_i0e: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_special_i0e`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_i0e_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The modified Bessel function of the first kind, order 1.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_i1(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_i1(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_i1: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_special_i1`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_i1_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * `exp(-abs(self)) * i1(self)` without overflow.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_i1e(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_i1e(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_i1e: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_special_i1e`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_i1e_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The same function as `i0`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_modified_bessel_i0(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_modified_bessel_i0(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_modified_bessel_i0: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_modified_bessel_i0`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -8660,14 +9352,17 @@ TRT_API trt_status* trt_special_modified_bessel_i0_out(const trt_tensor* self, t
 
 /**
  * The same function as `special_i1`.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_modified_bessel_i1(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_modified_bessel_i1(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_modified_bessel_i1: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_modified_bessel_i1`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -8675,14 +9370,17 @@ TRT_API trt_status* trt_special_modified_bessel_i1_out(const trt_tensor* self, t
 
 /**
  * The modified Bessel function of the second kind, order 0; infinity at 0, NaN below.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_modified_bessel_k0(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_modified_bessel_k0(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_modified_bessel_k0: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_modified_bessel_k0`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -8690,14 +9388,17 @@ TRT_API trt_status* trt_special_modified_bessel_k0_out(const trt_tensor* self, t
 
 /**
  * The modified Bessel function of the second kind, order 1; infinity at 0, NaN below.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_modified_bessel_k1(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_modified_bessel_k1(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_modified_bessel_k1: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_modified_bessel_k1`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -8705,44 +9406,53 @@ TRT_API trt_status* trt_special_modified_bessel_k1_out(const trt_tensor* self, t
 
 /**
  * `exp(x) * special_modified_bessel_k0(x)`, a constant to autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_scaled_modified_bessel_k0(Tensor x) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_scaled_modified_bessel_k0(const trt_tensor* x, trt_tensor** out);
 
 /**
- * Out form of trt_special_scaled_modified_bessel_k0: writes the result into the given tensor, which is resized if
- * its shape differs.
+ * Out form of `trt_special_scaled_modified_bessel_k0`: the result is written into the given tensor, resized where
+ * the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_scaled_modified_bessel_k0_out(const trt_tensor* x, trt_tensor* out);
 
 /**
  * `exp(x) * special_modified_bessel_k1(x)`, a constant to autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_scaled_modified_bessel_k1(Tensor x) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_scaled_modified_bessel_k1(const trt_tensor* x, trt_tensor** out);
 
 /**
- * Out form of trt_special_scaled_modified_bessel_k1: writes the result into the given tensor, which is resized if
- * its shape differs.
+ * Out form of `trt_special_scaled_modified_bessel_k1`: the result is written into the given tensor, resized where
+ * the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_scaled_modified_bessel_k1_out(const trt_tensor* x, trt_tensor* out);
 
 /**
  * The Bessel function of the first kind, order 0; NaN at infinities.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_bessel_j0(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_bessel_j0(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_bessel_j0: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_special_bessel_j0`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -8750,14 +9460,17 @@ TRT_API trt_status* trt_special_bessel_j0_out(const trt_tensor* self, trt_tensor
 
 /**
  * The Bessel function of the first kind, order 1; NaN at infinities.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_bessel_j1(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_bessel_j1(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_bessel_j1: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_special_bessel_j1`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -8765,14 +9478,17 @@ TRT_API trt_status* trt_special_bessel_j1_out(const trt_tensor* self, trt_tensor
 
 /**
  * The Bessel function of the second kind, order 0; NaN at infinity and below 0.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_bessel_y0(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_bessel_y0(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_bessel_y0: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_special_bessel_y0`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -8780,14 +9496,17 @@ TRT_API trt_status* trt_special_bessel_y0_out(const trt_tensor* self, trt_tensor
 
 /**
  * The Bessel function of the second kind, order 1; NaN at infinity and below 0.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `self`.
  * Schema: `special_bessel_y1(Tensor self) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_bessel_y1(const trt_tensor* self, trt_tensor** out);
 
 /**
- * Out form of trt_special_bessel_y1: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_special_bessel_y1`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -8795,14 +9514,17 @@ TRT_API trt_status* trt_special_bessel_y1_out(const trt_tensor* self, trt_tensor
 
 /**
  * `sin(x) / x`, 1 at 0; a constant to autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_spherical_bessel_j0(Tensor x) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_spherical_bessel_j0(const trt_tensor* x, trt_tensor** out);
 
 /**
- * Out form of trt_special_spherical_bessel_j0: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_spherical_bessel_j0`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -8810,14 +9532,17 @@ TRT_API trt_status* trt_special_spherical_bessel_j0_out(const trt_tensor* x, trt
 
 /**
  * Airy's function Ai; a constant to autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_airy_ai(Tensor x) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_airy_ai(const trt_tensor* x, trt_tensor** out);
 
 /**
- * Out form of trt_special_airy_ai: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_special_airy_ai`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_airy_ai_out(const trt_tensor* x, trt_tensor* out);
@@ -8825,14 +9550,18 @@ TRT_API trt_status* trt_special_airy_ai_out(const trt_tensor* x, trt_tensor* out
 /**
  * Hurwitz's zeta function, the sum of `(k + other)^-self` over `k` from 0 on. The gradient is with respect to
  * `other` only.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: with respect to `other`; backward fails for `self`, whose derivative does not exist in closed form or
+ * is not there.
  * Schema: `special_zeta(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_zeta(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_special_zeta: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_special_zeta`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_zeta_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
@@ -8840,14 +9569,17 @@ TRT_API trt_status* trt_special_zeta_out(const trt_tensor* self, const trt_tenso
 /**
  * Hurwitz's zeta function, the sum of `(k + other)^-self` over `k` from 0 on. The gradient is with respect to
  * `other` only.
+ * Shapes: the result has that of `self`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; backward fails for `self`, whose derivative does not exist in closed form or is not there.
  * Schema: `special_zeta.Scalar(Tensor self, Scalar other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_zeta_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
- * Out form of trt_special_zeta_scalar: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_special_zeta_scalar`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -8856,14 +9588,17 @@ TRT_API trt_status* trt_special_zeta_scalar_out(const trt_tensor* self, trt_scal
 /**
  * Hurwitz's zeta function, the sum of `(k + other)^-self` over `k` from 0 on. The gradient is with respect to
  * `other` only.
+ * Shapes: the result has that of `other`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: with respect to `other`.
  * Schema: `special_zeta.ScalarSelf(Scalar self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_zeta_scalarself(trt_scalar self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * Out form of trt_special_zeta_scalarself: writes the result into the given tensor, which is resized if its shape
+ * Out form of `trt_special_zeta_scalarself`: the result is written into the given tensor, resized where the shape
  * differs.
  * @since 0.1
  */
@@ -8872,20 +9607,23 @@ TRT_API trt_status* trt_special_zeta_scalarself_out(trt_scalar self, const trt_t
 /**
  * The regularized lower incomplete gamma function P(`self`, `other`). The gradient is with respect to `other`
  * only.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point; the result has the common one of the arguments.
+ * Gradient: with respect to `other`; backward fails for `self`, whose derivative does not exist in closed form or
+ * is not there.
  * Schema: `igamma(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_igamma(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_igamma: writes the result into `self`.
+ * In-place form of `trt_igamma`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_igamma_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_igamma: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_igamma`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_igamma_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
@@ -8893,40 +9631,43 @@ TRT_API trt_status* trt_igamma_out(const trt_tensor* self, const trt_tensor* oth
 /**
  * The regularized upper incomplete gamma function, `1 - igamma(self, other)`. The gradient is with respect to
  * `other` only.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point; the result has the common one of the arguments.
+ * Gradient: with respect to `other`; backward fails for `self`, whose derivative does not exist in closed form or
+ * is not there.
  * Schema: `igammac(Tensor self, Tensor other) -> Tensor`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_igammac(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_igammac: writes the result into `self`.
+ * In-place form of `trt_igammac`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_igammac_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_igammac: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_igammac`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_igammac_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The logarithm of the multivariate gamma function of dimension `p`, elementwise. Not for bool.
- * Schema: `mvlgamma(Tensor self, int p) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `mvlgamma(Tensor self, int p) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_mvlgamma(const trt_tensor* self, int64_t p, trt_tensor** out);
 
 /**
- * In-place form of trt_mvlgamma: writes the result into `self`.
+ * In-place form of `trt_mvlgamma`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_mvlgamma_(trt_tensor* self, int64_t p);
 
 /**
- * Out form of trt_mvlgamma: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_mvlgamma`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_mvlgamma_out(const trt_tensor* self, int64_t p, trt_tensor* out);
@@ -8934,14 +9675,17 @@ TRT_API trt_status* trt_mvlgamma_out(const trt_tensor* self, int64_t p, trt_tens
 /**
  * Chebyshev's polynomial of the first kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_t(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_t: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_chebyshev_polynomial_t`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -8951,15 +9695,18 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_t_out(const trt_tensor* x, 
 /**
  * Chebyshev's polynomial of the first kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_t.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_t_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_t_scalar: writes the result into the given tensor, which is resized
- * if its shape differs.
+ * Out form of `trt_special_chebyshev_polynomial_t_scalar`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_t_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
@@ -8968,16 +9715,19 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_t_scalar_out(const trt_tens
 /**
  * Chebyshev's polynomial of the first kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_t.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_t_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
     out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_t_scalarself: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_chebyshev_polynomial_t_scalarself`: the result is written into the given tensor,
+ * resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_t_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
@@ -8986,14 +9736,17 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_t_scalarself_out(trt_scalar
 /**
  * Chebyshev's polynomial of the second kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_u(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_u: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_chebyshev_polynomial_u`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -9003,15 +9756,18 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_u_out(const trt_tensor* x, 
 /**
  * Chebyshev's polynomial of the second kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_u.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_u_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_u_scalar: writes the result into the given tensor, which is resized
- * if its shape differs.
+ * Out form of `trt_special_chebyshev_polynomial_u_scalar`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_u_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
@@ -9020,16 +9776,19 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_u_scalar_out(const trt_tens
 /**
  * Chebyshev's polynomial of the second kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_u.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_u_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
     out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_u_scalarself: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_chebyshev_polynomial_u_scalarself`: the result is written into the given tensor,
+ * resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_u_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
@@ -9038,14 +9797,17 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_u_scalarself_out(trt_scalar
 /**
  * Chebyshev's polynomial of the third kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_v(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_v: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_chebyshev_polynomial_v`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -9055,15 +9817,18 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_v_out(const trt_tensor* x, 
 /**
  * Chebyshev's polynomial of the third kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_v.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_v_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_v_scalar: writes the result into the given tensor, which is resized
- * if its shape differs.
+ * Out form of `trt_special_chebyshev_polynomial_v_scalar`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_v_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
@@ -9072,16 +9837,19 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_v_scalar_out(const trt_tens
 /**
  * Chebyshev's polynomial of the third kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_v.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_v_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
     out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_v_scalarself: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_chebyshev_polynomial_v_scalarself`: the result is written into the given tensor,
+ * resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_v_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
@@ -9090,14 +9858,17 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_v_scalarself_out(trt_scalar
 /**
  * Chebyshev's polynomial of the fourth kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_w(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_w: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_chebyshev_polynomial_w`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -9107,15 +9878,18 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_w_out(const trt_tensor* x, 
 /**
  * Chebyshev's polynomial of the fourth kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_w.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_w_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_w_scalar: writes the result into the given tensor, which is resized
- * if its shape differs.
+ * Out form of `trt_special_chebyshev_polynomial_w_scalar`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_w_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
@@ -9124,16 +9898,19 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_w_scalar_out(const trt_tens
 /**
  * Chebyshev's polynomial of the fourth kind of degree `n` (truncated); 0 for negative degrees. A constant to
  * autograd.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_chebyshev_polynomial_w.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_w_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
     out);
 
 /**
- * Out form of trt_special_chebyshev_polynomial_w_scalarself: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_chebyshev_polynomial_w_scalarself`: the result is written into the given tensor,
+ * resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_chebyshev_polynomial_w_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
@@ -9142,16 +9919,20 @@ TRT_API trt_status* trt_special_chebyshev_polynomial_w_scalarself_out(trt_scalar
 /**
  * Chebyshev's polynomial of the first kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_t(x + x - 1.0, n)`.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t(const trt_tensor* x, const trt_tensor* n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_t: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_t`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_out(const trt_tensor* x, const trt_tensor* n,
@@ -9160,16 +9941,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_out(const trt_ten
 /**
  * Chebyshev's polynomial of the first kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_t(x + x - 1.0, n)`.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_t.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_scalar(const trt_tensor* x, trt_scalar n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_t_scalar: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_t_scalar`: the result is written into the given tensor,
+ * resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_scalar_out(const trt_tensor* x, trt_scalar n,
@@ -9178,16 +9963,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_scalar_out(const 
 /**
  * Chebyshev's polynomial of the first kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_t(x + x - 1.0, n)`.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_t.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_scalarself(trt_scalar x, const trt_tensor* n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_t_scalarself: writes the result into the given tensor,
- * which is resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_t_scalarself`: the result is written into the given
+ * tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_scalarself_out(trt_scalar x, const trt_tensor* n,
@@ -9196,16 +9985,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_t_scalarself_out(tr
 /**
  * Chebyshev's polynomial of the second kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_u(x + x - 1.0, n)`.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u(const trt_tensor* x, const trt_tensor* n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_u: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_u`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_out(const trt_tensor* x, const trt_tensor* n,
@@ -9214,16 +10007,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_out(const trt_ten
 /**
  * Chebyshev's polynomial of the second kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_u(x + x - 1.0, n)`.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_u.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_scalar(const trt_tensor* x, trt_scalar n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_u_scalar: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_u_scalar`: the result is written into the given tensor,
+ * resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_scalar_out(const trt_tensor* x, trt_scalar n,
@@ -9232,16 +10029,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_scalar_out(const 
 /**
  * Chebyshev's polynomial of the second kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_u(x + x - 1.0, n)`.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_u.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_scalarself(trt_scalar x, const trt_tensor* n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_u_scalarself: writes the result into the given tensor,
- * which is resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_u_scalarself`: the result is written into the given
+ * tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_scalarself_out(trt_scalar x, const trt_tensor* n,
@@ -9250,16 +10051,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_u_scalarself_out(tr
 /**
  * Chebyshev's polynomial of the third kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_v(x + x - 1.0, n)`.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v(const trt_tensor* x, const trt_tensor* n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_v: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_v`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_out(const trt_tensor* x, const trt_tensor* n,
@@ -9268,16 +10073,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_out(const trt_ten
 /**
  * Chebyshev's polynomial of the third kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_v(x + x - 1.0, n)`.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_v.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_scalar(const trt_tensor* x, trt_scalar n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_v_scalar: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_v_scalar`: the result is written into the given tensor,
+ * resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_scalar_out(const trt_tensor* x, trt_scalar n,
@@ -9286,16 +10095,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_scalar_out(const 
 /**
  * Chebyshev's polynomial of the third kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_v(x + x - 1.0, n)`.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_v.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_scalarself(trt_scalar x, const trt_tensor* n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_v_scalarself: writes the result into the given tensor,
- * which is resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_v_scalarself`: the result is written into the given
+ * tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_scalarself_out(trt_scalar x, const trt_tensor* n,
@@ -9304,16 +10117,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_v_scalarself_out(tr
 /**
  * Chebyshev's polynomial of the fourth kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_w(x + x - 1.0, n)`.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w(const trt_tensor* x, const trt_tensor* n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_w: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_w`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_out(const trt_tensor* x, const trt_tensor* n,
@@ -9322,16 +10139,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_out(const trt_ten
 /**
  * Chebyshev's polynomial of the fourth kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_w(x + x - 1.0, n)`.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_w.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_scalar(const trt_tensor* x, trt_scalar n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_w_scalar: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_w_scalar`: the result is written into the given tensor,
+ * resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_scalar_out(const trt_tensor* x, trt_scalar n,
@@ -9340,16 +10161,20 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_scalar_out(const 
 /**
  * Chebyshev's polynomial of the fourth kind at `2 x - 1`, of degree `n` (truncated); 0 for negative degrees. A
  * constant to autograd.
+ * Formula: `chebyshev_w(x + x - 1.0, n)`.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_shifted_chebyshev_polynomial_w.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_scalarself(trt_scalar x, const trt_tensor* n,
     trt_tensor** out);
 
 /**
- * Out form of trt_special_shifted_chebyshev_polynomial_w_scalarself: writes the result into the given tensor,
- * which is resized if its shape differs.
+ * Out form of `trt_special_shifted_chebyshev_polynomial_w_scalarself`: the result is written into the given
+ * tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_scalarself_out(trt_scalar x, const trt_tensor* n,
@@ -9357,14 +10182,17 @@ TRT_API trt_status* trt_special_shifted_chebyshev_polynomial_w_scalarself_out(tr
 
 /**
  * Hermite's polynomial (physicists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_hermite_polynomial_h(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
 
 /**
- * Out form of trt_special_hermite_polynomial_h: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_hermite_polynomial_h`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -9372,31 +10200,37 @@ TRT_API trt_status* trt_special_hermite_polynomial_h_out(const trt_tensor* x, co
 
 /**
  * Hermite's polynomial (physicists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_hermite_polynomial_h.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_hermite_polynomial_h_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
 
 /**
- * Out form of trt_special_hermite_polynomial_h_scalar: writes the result into the given tensor, which is resized
- * if its shape differs.
+ * Out form of `trt_special_hermite_polynomial_h_scalar`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_hermite_polynomial_h_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor* out);
 
 /**
  * Hermite's polynomial (physicists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_hermite_polynomial_h.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_hermite_polynomial_h_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
     out);
 
 /**
- * Out form of trt_special_hermite_polynomial_h_scalarself: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_hermite_polynomial_h_scalarself`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_hermite_polynomial_h_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
@@ -9404,14 +10238,17 @@ TRT_API trt_status* trt_special_hermite_polynomial_h_scalarself_out(trt_scalar x
 
 /**
  * Hermite's polynomial (probabilists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_hermite_polynomial_he(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
 
 /**
- * Out form of trt_special_hermite_polynomial_he: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_hermite_polynomial_he`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -9420,15 +10257,18 @@ TRT_API trt_status* trt_special_hermite_polynomial_he_out(const trt_tensor* x, c
 
 /**
  * Hermite's polynomial (probabilists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_hermite_polynomial_he.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_hermite_polynomial_he_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
 
 /**
- * Out form of trt_special_hermite_polynomial_he_scalar: writes the result into the given tensor, which is resized
- * if its shape differs.
+ * Out form of `trt_special_hermite_polynomial_he_scalar`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_hermite_polynomial_he_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
@@ -9436,16 +10276,19 @@ TRT_API trt_status* trt_special_hermite_polynomial_he_scalar_out(const trt_tenso
 
 /**
  * Hermite's polynomial (probabilists') of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_hermite_polynomial_he.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_hermite_polynomial_he_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
     out);
 
 /**
- * Out form of trt_special_hermite_polynomial_he_scalarself: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_hermite_polynomial_he_scalarself`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_hermite_polynomial_he_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
@@ -9453,14 +10296,17 @@ TRT_API trt_status* trt_special_hermite_polynomial_he_scalarself_out(trt_scalar 
 
 /**
  * Laguerre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_laguerre_polynomial_l(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
 
 /**
- * Out form of trt_special_laguerre_polynomial_l: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_laguerre_polynomial_l`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -9469,15 +10315,18 @@ TRT_API trt_status* trt_special_laguerre_polynomial_l_out(const trt_tensor* x, c
 
 /**
  * Laguerre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_laguerre_polynomial_l.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_laguerre_polynomial_l_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
 
 /**
- * Out form of trt_special_laguerre_polynomial_l_scalar: writes the result into the given tensor, which is resized
- * if its shape differs.
+ * Out form of `trt_special_laguerre_polynomial_l_scalar`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_laguerre_polynomial_l_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
@@ -9485,16 +10334,19 @@ TRT_API trt_status* trt_special_laguerre_polynomial_l_scalar_out(const trt_tenso
 
 /**
  * Laguerre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_laguerre_polynomial_l.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_laguerre_polynomial_l_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
     out);
 
 /**
- * Out form of trt_special_laguerre_polynomial_l_scalarself: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_laguerre_polynomial_l_scalarself`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_laguerre_polynomial_l_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
@@ -9502,14 +10354,17 @@ TRT_API trt_status* trt_special_laguerre_polynomial_l_scalarself_out(trt_scalar 
 
 /**
  * Legendre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: `x` and `n` are broadcast together; the result has their common shape.
+ * Dtypes: floating-point, integers and bool; the result has the common one of the arguments, where integers and
+ * bool count as the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_legendre_polynomial_p(const trt_tensor* x, const trt_tensor* n, trt_tensor** out);
 
 /**
- * Out form of trt_special_legendre_polynomial_p: writes the result into the given tensor, which is resized if its
+ * Out form of `trt_special_legendre_polynomial_p`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
  */
@@ -9518,15 +10373,18 @@ TRT_API trt_status* trt_special_legendre_polynomial_p_out(const trt_tensor* x, c
 
 /**
  * Legendre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: the result has that of `x`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_legendre_polynomial_p.Scalar(Tensor x, Scalar n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_legendre_polynomial_p_scalar(const trt_tensor* x, trt_scalar n, trt_tensor** out);
 
 /**
- * Out form of trt_special_legendre_polynomial_p_scalar: writes the result into the given tensor, which is resized
- * if its shape differs.
+ * Out form of `trt_special_legendre_polynomial_p_scalar`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_legendre_polynomial_p_scalar_out(const trt_tensor* x, trt_scalar n, trt_tensor*
@@ -9534,16 +10392,19 @@ TRT_API trt_status* trt_special_legendre_polynomial_p_scalar_out(const trt_tenso
 
 /**
  * Legendre's polynomial of degree `n` (truncated); 0 for negative degrees. A constant to autograd.
+ * Shapes: the result has that of `n`.
+ * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
+ * the default dtype.
+ * Gradient: none; the result is a constant.
  * Schema: `special_legendre_polynomial_p.ScalarSelf(Scalar x, Tensor n) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_legendre_polynomial_p_scalarself(trt_scalar x, const trt_tensor* n, trt_tensor**
     out);
 
 /**
- * Out form of trt_special_legendre_polynomial_p_scalarself: writes the result into the given tensor, which is
- * resized if its shape differs.
+ * Out form of `trt_special_legendre_polynomial_p_scalarself`: the result is written into the given tensor, resized
+ * where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_special_legendre_polynomial_p_scalarself_out(trt_scalar x, const trt_tensor* n, trt_tensor*
@@ -9551,60 +10412,64 @@ TRT_API trt_status* trt_special_legendre_polynomial_p_scalarself_out(trt_scalar 
 
 /**
  * The greatest common divisor, not negative; integers only.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: integers; the result has the common one of the arguments.
+ * Gradient: none; the result is a constant.
  * Schema: `gcd(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_gcd(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_gcd: writes the result into `self`.
+ * In-place form of `trt_gcd`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_gcd_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_gcd: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_gcd`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_gcd_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The least common multiple, not negative; integers only.
+ * Shapes: `self` and `other` are broadcast together; the result has their common shape.
+ * Dtypes: integers; the result has the common one of the arguments.
+ * Gradient: none; the result is a constant.
  * Schema: `lcm(Tensor self, Tensor other) -> Tensor`
- * Gradient: none.
  * @since 0.1
  */
 TRT_API trt_status* trt_lcm(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_lcm: writes the result into `self`.
+ * In-place form of `trt_lcm`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_lcm_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_lcm: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_lcm`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_lcm_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The number of the dtype next to `self` in the direction of `other`; floating point only.
- * Schema: `nextafter(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `nextafter(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_nextafter(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_nextafter: writes the result into `self`.
+ * In-place form of `trt_nextafter`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_nextafter_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_nextafter: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_nextafter`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_nextafter_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
@@ -9612,34 +10477,35 @@ TRT_API trt_status* trt_nextafter_out(const trt_tensor* self, const trt_tensor* 
 /**
  * The parts of floating-point numbers: `self = mantissa * 2^exponent` with mantissas of magnitude 1/2 to 1. The
  * exponents are int32, 0 for 0, infinities and NaN.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
  * Schema: `frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)`
- * Gradient: yes.
  * @since 0.1
  */
 TRT_API trt_status* trt_frexp(const trt_tensor* self, trt_tensor** out_mantissa, trt_tensor** out_exponent);
 
 /**
- * Out form of trt_frexp: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_frexp`: the result is written into the given tensors, resized where a shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_frexp_out(const trt_tensor* self, trt_tensor* mantissa_out, trt_tensor* exponent_out);
 
 /**
  * `self * 2^other`, in floating point.
- * Schema: `ldexp(Tensor self, Tensor other) -> Tensor`
  * Gradient: through the operators that it is made of.
+ * Schema: `ldexp(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_ldexp(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
- * In-place form of trt_ldexp: writes the result into `self`.
+ * In-place form of `trt_ldexp`: the result is written into `self`.
  * @since 0.1
  */
 TRT_API trt_status* trt_ldexp_(trt_tensor* self, const trt_tensor* other);
 
 /**
- * Out form of trt_ldexp: writes the result into the given tensor, which is resized if its shape differs.
+ * Out form of `trt_ldexp`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
 TRT_API trt_status* trt_ldexp_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);

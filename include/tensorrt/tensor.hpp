@@ -298,6 +298,7 @@ class Tensor {
   /** Drops the gradient. */
   void zero_grad() const { check(trt_tensor_set_grad(handle_, nullptr)); }
   void retain_grad() const { check(trt_tensor_retain_grad(handle_)); }
+  bool retains_grad() const { return trt_tensor_retains_grad(handle_); }
   Tensor detach() const { return adopt(detail::create(trt_tensor_detach, handle_)); }
   /** Drops the history of the tensor itself, for every handle to it; not for views. */
   const Tensor& detach_() const {

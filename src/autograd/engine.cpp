@@ -83,6 +83,7 @@ Tensor fit_gradient(Tensor g, const InputMeta& m, const Node& from, size_t index
     TRT_CHECK_CODE(expandable, Code::kInvalidArgument, from.name(), ": the gradient of input ", index, " has shape ", g.sizes(), ", the input has shape ", m.sizes);
     g = op::sum_to_size(g, m.sizes);
   }
+  if (is_complex(g.dtype()) && !is_complex(m.dtype)) g = op::real(g);  // what it is with respect to a real number
   if (g.dtype() != m.dtype) g = op::to(g, m.dtype);
   return g;
 }

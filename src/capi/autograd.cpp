@@ -147,6 +147,10 @@ TRT_EXPORT trt_status* trt_tensor_set_grad(trt_tensor* tensor, const trt_tensor*
 TRT_EXPORT trt_status* trt_tensor_retain_grad(trt_tensor* tensor) {
   return guard("trt_tensor_retain_grad", [&] { autograd::retain_grad(MutableArg(tensor, "tensor")); });
 }
+TRT_EXPORT bool trt_tensor_retains_grad(const trt_tensor* tensor) {
+  const auto* meta = tensor ? autograd::meta_of(BorrowedTensor(impl(tensor))) : nullptr;
+  return meta && meta->retains_grad;
+}
 TRT_EXPORT trt_status* trt_tensor_set_data(trt_tensor* tensor, const trt_tensor* data) {
   return guard("trt_tensor_set_data", [&] {
     MutableArg written(tensor, "tensor");

@@ -12,6 +12,7 @@
 #include "capi/convert.h"
 #include "capi/handles.h"
 #include "device/allocator.h"
+#include "dispatch/operator_names.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/isa.h"
 
@@ -48,13 +49,19 @@ bool names_same(std::string_view label, std::string_view op) {
   return inner.rfind(outer, 0) == 0 || outer.rfind(inner, 0) == 0;
 }
 
-// The one place where a message gets its form, "op: message". Messages from inside often begin with a name of their own: it stays where it
-// adds something ("cat" in hstack), else `op` stands in its place.
+// The one place where a message gets its form, "op: message". Messages from inside often begin with a name of their own. Where that says no more
+// than `op`, the latter stands in its place; an operator that the called one is made of is told at the end: "kl_div: shapes ... (in mul)".
 trt_status* make_named_status(int code, std::string_view op, std::string_view message) noexcept {
   try {
     const size_t colon = message.find(": ");
     if (op.empty()) return make_status(code, std::string(message), "");
-    if (colon != std::string_view::npos && names_same(message.substr(0, colon), op)) message.remove_prefix(colon + 2);
+    const std::string_view label = colon == std::string_view::npos ? std::string_view() : message.substr(0, colon);
+    if (label.empty()) return make_status(code, str_cat(op, ": ", message), std::string(op));
+    const bool same = names_same(label, op);
+    if (same || (is_operator_name(op) && is_operator_name(label))) {
+      message.remove_prefix(colon + 2);
+      if (!same) return make_status(code, str_cat(op, ": ", message, " (in ", label, ")"), std::string(op));
+    }
     return make_status(code, str_cat(op, ": ", message), std::string(op));
   } catch (...) {
     return &out_of_memory_status();

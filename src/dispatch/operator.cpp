@@ -6,6 +6,7 @@
 
 #include "base/fork.h"
 #include "base/lazy.h"
+#include "dispatch/operator_names.h"
 
 namespace trt {
 
@@ -121,6 +122,14 @@ std::vector<const OperatorEntry*> all_operators() {
   std::vector<const OperatorEntry*> out;
   for (auto& [name, entry] : r.by_name) out.push_back(entry);
   return out;
+}
+
+bool is_operator_name(std::string_view name) {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  const auto it = r.by_name.lower_bound(name);
+  if (it == r.by_name.end() || !std::string_view(it->first).starts_with(name)) return false;
+  return it->first.size() == name.size() || it->first[name.size()] == '.';
 }
 
 std::string dump_operator(const OperatorEntry& entry) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
 #include "core/modes.h"
 #include "iter/promotion.h"
 #include "iter/tensor_iterator.h"
@@ -513,6 +514,8 @@ void check_output(const Tensor& out, IntArrayRef sizes, DType dtype, Device devi
 
 void replace_output(Tensor& out, const Tensor& fresh) {
   TRT_INTERNAL(out.dtype() == fresh.dtype());
+  if (out.numel() > 0)
+    log(LogLevel::kWarning, "an out tensor of shape ", out.sizes(), " was resized to the result's shape ", fresh.sizes(), "; give one of that shape, or without elements");
   out.impl()->set_storage(fresh.impl()->storage(), fresh.dtype(), fresh.sizes(), fresh.strides(), fresh.storage_offset());
 }
 

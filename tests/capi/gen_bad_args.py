@@ -45,7 +45,7 @@ def schemas(functions):
         if m:
             out[f.name] = " ".join(m.group(1).split())
     for f in functions:
-        m = re.search(r"form of (trt_\w+):", f.comment)
+        m = re.search(r"form of `?(trt_\w+)`?:", f.comment)
         if m and m.group(1) in out:
             out[f.name] = out[m.group(1)]
     return out

@@ -138,8 +138,15 @@ def check_out(ctx):
     yield attempt("out", lambda e: build(empty(e.shape, e.dtype)))
     yield attempt("out strided", lambda e: S.laid_out(empty(e.shape, e.dtype), S.sliced))
     yield attempt("out of another shape", lambda e: build(empty((0,), e.dtype)))
-    # A bool tensor takes no numbers, an integer tensor no floating-point ones.
-    if any(e.is_float for e in expected):
+    # A bool tensor takes no numbers, an integer tensor no floating-point ones. That of a factory says which numbers it wants.
+    if {"dtype", "device"} & {a.name for a in ctx.schema.args} - {a.name for a in schema.args}:
+        given = {o: build(empty(e.shape, "float64")) for o, e in zip(outs, expected)}
+        try:
+            ctx.call(op=name, extra=given)
+            yield "out of another dtype", next((f"the out tensor became {t.dtype}" for t in given.values() if str(t.dtype).split(".")[-1] != "float64"), None)
+        except trt.Error as e:
+            yield "out of another dtype", describe(e)
+    elif any(e.is_float for e in expected):
         given = {o: build(empty(e.shape, "int64" if e.is_float else e.dtype)) for o, e in zip(outs, expected)}
         try:
             ctx.call(op=name, extra=given)

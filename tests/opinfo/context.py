@@ -60,6 +60,9 @@ class Context:
             # A leaf cannot be changed in place.
             if args[name].requires_grad:
                 args[name] = trt.call("clone", args[name])
+        if op:  # the out variant of a factory has no dtype and device of its own
+            known = {a.name for a in self.operators.schema(op).args}
+            args = {name: v for name, v in args.items() if name in known or name not in ("dtype", "device")}
         trt.manual_seed(seed)
         return trt.call(op or self.op, **args, **(extra or {}))
 

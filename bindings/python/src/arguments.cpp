@@ -392,7 +392,7 @@ PyObject* dispatch(Function& f, PyObject* self, PyObject* const* args, Py_ssize_
   // One signature has nothing to be told apart from.
   for (int strict = f.count > 1; strict >= 0; --strict) {
     for (int i = 0; i < f.count; ++i) {
-      if (values.match(f.signatures[i], self, args, count, keywords, strict != 0)) return f.signatures[i].call(values);
+      if (values.match(f.signatures[i], self, args, count, keywords, strict != 0)) return WarningsRaise().finish(f.signatures[i].call(values));
       if (PyErr_Occurred()) return nullptr;
     }
   }

@@ -144,6 +144,27 @@ extern PyMethodDef callback_functions[];  // of the module
 // Learns which thread ends the interpreter.
 bool init_callbacks();
 
+// Whether a warning that a filter made an exception is raised by the call that runs in this thread, and whether there was one.
+extern thread_local bool warnings_raise, warning_raised;
+
+// Stands around calls of operators.
+class WarningsRaise {
+ public:
+  WarningsRaise() : before_(std::exchange(warnings_raise, true)) {}
+  ~WarningsRaise() { warnings_raise = before_; }
+  WarningsRaise(const WarningsRaise&) = delete;
+  // The result, or nullptr when a warning was raised.
+  PyObject* finish(PyObject* result) const {
+    if (TRT_LIKELY(!warning_raised)) return result;
+    warning_raised = false;
+    Py_XDECREF(result);
+    return nullptr;
+  }
+
+ private:
+  bool before_;
+};
+
 // --- the GIL ---
 
 // Whether the interpreter ends. Any thread, with or without the GIL.

@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "binding.h"
 
 namespace trt_python {
+
+thread_local bool warnings_raise = false, warning_raised = false;
 
 namespace {
 
@@ -147,6 +150,32 @@ void call_log(int level, const char* message, void* function) {
   if (!result) PyErr_WriteUnraisable(static_cast<PyObject*>(function));
 }
 
+// How many Python calls lie between the library and the first code that is not of this package, as warnings count them.
+int level_of_caller() {
+  int level = 1;
+  Ref frame = Ref::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  for (; frame; ++level) {
+    Ref globals(PyObject_GetAttrString(frame.get(), "f_globals"));
+    PyObject* name = globals && PyDict_Check(globals.get()) ? PyDict_GetItemString(globals.get(), "__name__") : nullptr;
+    const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+    if (!text || (strcmp(text, "trt") != 0 && strncmp(text, "trt.", 4) != 0)) break;
+    frame = Ref(PyObject_GetAttrString(frame.get(), "f_back"));
+    if (frame && frame.get() == Py_None) break;
+  }
+  PyErr_Clear();
+  return level;
+}
+
+// Python code runs in the midst of an operator; what it raises waits until the operator has ended (WarningsRaise).
+void call_warning(int level, const char* message, void*) {
+  constexpr int kWarning = 2;
+  if (level < kWarning || interpreter_ends()) return;
+  const Gil gil;
+  if (PyErr_Occurred() || PyErr_WarnEx(PyExc_UserWarning, message, level_of_caller()) == 0) return;
+  if (warnings_raise) warning_raised = true;
+  else PyErr_WriteUnraisable(nullptr);
+}
+
 bool callable(PyObject* function) {
   if (PyCallable_Check(function)) return true;
   PyErr_Format(PyExc_TypeError, "a callable is needed, not %.100s", Py_TYPE(function)->tp_name);
@@ -260,6 +289,16 @@ PyObject* lambda_lr(PyObject*, PyObject* args) {
   trt_scheduler* out = nullptr;
   trt_status* s = trt_lambda_lr_create(static_cast<trt_optimizer*>(handle), call_schedule, hold(function), drop, &out);
   return s ? raise(s) : wrap_handle(out, HandleKind::kScheduler);
+}
+// _warn_of_logs(): warnings of the library become Python's.
+PyObject* warn_of_logs(PyObject*, PyObject*) {
+  trt_status* s;
+  {
+    ReleasedGil released;
+    s = trt_set_log_callback(call_warning, nullptr, nullptr);
+  }
+  if (s) return raise(s);
+  Py_RETURN_NONE;
 }
 // _set_log_callback(function(level, message) or None).
 PyObject* set_log_callback(PyObject*, PyObject* function) {
@@ -489,6 +528,7 @@ PyMethodDef callback_functions[] = {
     {"_dataset_map", dataset_map, METH_VARARGS, nullptr},
     {"_lambda_lr", lambda_lr, METH_VARARGS, nullptr},
     {"_set_log_callback", set_log_callback, METH_O, nullptr},
+    {"_warn_of_logs", warn_of_logs, METH_NOARGS, nullptr},
     {"_safetensors_save", safetensors_save, METH_VARARGS, nullptr},
     {"_optimizer_add_group", optimizer_add_group, METH_VARARGS, nullptr},
     {"_op_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(op_call)), METH_FASTCALL | METH_KEYWORDS,

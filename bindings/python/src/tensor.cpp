@@ -395,6 +395,7 @@ PyObject* get_dtype(PyObject* self, void*) { return wrap_dtype(trt_tensor_dtype(
 PyObject* get_device(PyObject* self, void*) { return wrap_device(trt_tensor_device(tensor_of(self))); }
 PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(trt_tensor_requires_grad(tensor_of(self))); }
 PyObject* get_is_leaf(PyObject* self, void*) { return PyBool_FromLong(trt_tensor_is_leaf(tensor_of(self))); }
+PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong(trt_tensor_retains_grad(tensor_of(self))); }
 PyObject* get_version(PyObject* self, void*) { return PyLong_FromUnsignedLong(trt_tensor_version(tensor_of(self))); }
 PyObject* get_itemsize(PyObject* self, void*) { return tensor_element_size(self, nullptr); }
 PyObject* get_nbytes(PyObject* self, void*) {
@@ -402,8 +403,23 @@ PyObject* get_nbytes(PyObject* self, void*) {
 }
 PyObject* get_grad(PyObject* self, void*) {
   trt_tensor* grad = nullptr;
-  trt_status* s = trt_tensor_grad(tensor_of(self), &grad);
-  return s ? raise(s) : wrap_shared(grad);
+  if (trt_status* s = trt_tensor_grad(tensor_of(self), &grad)) return raise(s);
+  if (!grad && !trt_tensor_is_leaf(tensor_of(self)) && !trt_tensor_retains_grad(tensor_of(self)) &&
+      PyErr_WarnEx(PyExc_UserWarning, "the .grad of a tensor that is no leaf is asked for, and backward() does not fill it; call retain_grad() on the tensor before, or ask a leaf", 1) < 0)
+    return nullptr;
+  return wrap_shared(grad);
+}
+template <trt_status* (*F)(const trt_tensor*, trt_tensor**)>
+PyObject* get_view(PyObject* self, void*) {
+  trt_tensor* out = nullptr;
+  trt_status* s = F(tensor_of(self), &out);
+  return give(s, out, self);
+}
+PyObject* get_T(PyObject* self, void*) {
+  if (trt_tensor_ndim(tensor_of(self)) != 2 &&
+      PyErr_WarnEx(PyExc_UserWarning, "x.T of a tensor that is no matrix reverses its dimensions, which PyTorch deprecates: x.mT exchanges the last two, x.permute any", 1) < 0)
+    return nullptr;
+  return get_view<trt_T>(self, nullptr);
 }
 PyObject* get_grad_fn_name(PyObject* self, void*) {
   char* name = nullptr;
@@ -436,12 +452,6 @@ int set_grad(PyObject* self, PyObject* value, void*) {
   if (given) list_tensor(value);
   return 0;
 }
-template <trt_status* (*F)(const trt_tensor*, trt_tensor**)>
-PyObject* get_view(PyObject* self, void*) {
-  trt_tensor* out = nullptr;
-  trt_status* s = F(tensor_of(self), &out);
-  return give(s, out, self);
-}
 
 #define TRT_FAST(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL | METH_KEYWORDS
 PyMethodDef tensor_methods[] = {
@@ -471,10 +481,11 @@ PyGetSetDef tensor_getset[] = {
     {"device", get_device, nullptr, "Where the elements are.", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients flow to this tensor.", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "Whether no operator of the graph made it.", nullptr},
+    {"retains_grad", get_retains_grad, nullptr, "Whether retain_grad() was called for this tensor, which is no leaf.", nullptr},
     {"grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of an element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"T", get_view<trt_T>, nullptr, "The transpose of a matrix.", nullptr},
+    {"T", get_T, nullptr, "The transpose of a matrix.", nullptr},
     {"mT", get_view<trt_mT>, nullptr, "Matrices transposed: the last two dimensions exchanged.", nullptr},
     {"_version", get_version, nullptr, "How often tensors of its storage were changed in place.", nullptr},
     {"_grad_fn_name", get_grad_fn_name, nullptr, nullptr, nullptr},

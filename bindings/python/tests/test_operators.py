@@ -148,5 +148,53 @@ class Completeness(unittest.TestCase):
             trt.ops.call("add", x, object())
 
 
+class Factories(unittest.TestCase):
+    def test_out(self):
+        calls = {"zeros": ((3,),), "ones": ((3,),), "full": ((3,), 2.5), "arange": (3,), "linspace": (0, 1, 3), "logspace": (0, 1, 3), "eye": (2, 3), "rand": ((3,),),
+                 "randn": ((2, 2),), "randint": (0, 9, (3,)), "randperm": (5,), "normal": (1.0, 2.0, (3,)), "empty": ((4,),)}
+        for name, args in calls.items():
+            f = getattr(trt, name)
+            for dtype in (trt.float32, trt.float64):
+                trt.manual_seed(3)
+                expected = f(*args, dtype=dtype)
+                for out in (trt.empty(0, dtype=dtype), trt.empty(expected.shape, dtype=dtype), trt.empty(*expected.shape, 2, dtype=dtype)[..., 0]):
+                    version = out._version
+                    trt.manual_seed(3)
+                    self.assertIs(f(*args, out=out), out, name)
+                    self.assertEqual((out.shape, out.dtype), (expected.shape, dtype), name)
+                    self.assertGreater(out._version, version)
+                    if name != "empty":
+                        self.assertEqual(out.tolist(), expected.tolist(), name)
+            self.assertIs(f(*args, out=out, dtype=trt.float64), out)
+            with self.assertRaisesRegex(RuntimeError, f"{name}: dtype float32 does not match that of 'out', float64"):
+                f(*args, out=out, dtype=trt.float32)
+            leaf = trt.empty(expected.shape, requires_grad=True)
+            with self.assertRaisesRegex(RuntimeError, name):
+                f(*args, out=leaf)
+        out = trt.empty(3)
+        self.assertTrue(trt.rand(3, out=out, requires_grad=True).requires_grad and out.requires_grad)
+        mean, std = trt.zeros(3), trt.ones(3)
+        for args in ((mean, 1.0), (0.0, std), (mean, std)):
+            trt.manual_seed(1)
+            expected = trt.normal(*args)
+            trt.manual_seed(1)
+            self.assertEqual(trt.normal(*args, out=trt.empty(3)).tolist(), expected.tolist())
+        self.assertEqual(trt.bernoulli(std, out=trt.empty(3)).tolist(), [1, 1, 1])
+        self.assertEqual(trt.complex(mean, std, out=trt.empty(3, dtype=trt.complex64)).tolist(), [1j] * 3)
+        self.assertEqual(trt.multinomial(trt.tensor([0.0, 1.0]), 1, out=trt.empty(1, dtype=trt.int64)).tolist(), [1])
+
+    def test_names_in_errors(self):
+        # The operator that was called comes first; one that it is made of, at the end.
+        F = trt.nn.functional
+        for call, name, inner in ((lambda: F.kl_div(trt.ones(3), trt.ones(4), "sum"), "kl_div", "mul"), (lambda: trt.hstack([trt.ones(2, 2), trt.ones(3, 3)]), "hstack", "cat"),
+                                  (lambda: trt.add(trt.ones(2), trt.ones(3)), "add", None)):
+            with self.assertRaises(trt.InvalidArgumentError) as caught:
+                call()
+            message = str(caught.exception)
+            self.assertTrue(message.startswith(name + ": ") and message.count(": ") == 1, message)
+            self.assertEqual(message.endswith(f" (in {inner})"), inner is not None, message)
+            self.assertEqual(caught.exception.op, name)
+
+
 if __name__ == "__main__":
     unittest.main()

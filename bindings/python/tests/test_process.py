@@ -1,6 +1,7 @@
 """Threads, the GIL, fork, the interpreter's end."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import textwrap
 import threading
 import time
 import unittest
+import warnings
 
 import trt
 
@@ -79,6 +81,66 @@ class Threads(unittest.TestCase):
         with self.assertRaises(ValueError):
             trt.set_num_threads(0)
 
+    def test_warnings(self):
+        def warned(call, text):
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                result = call()
+            self.assertEqual(len(found), 1, [str(w.message) for w in found])
+            self.assertIs(found[0].category, UserWarning)
+            self.assertIn(text, str(found[0].message))
+            self.assertEqual(os.path.basename(found[0].filename), os.path.basename(__file__))
+            # A filter may make it an exception, which changes nothing else.
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with self.assertRaisesRegex(UserWarning, re.escape(text)):
+                    call()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                call()
+            return result
+
+        F, x = trt.nn.functional, trt.ones(3)
+        for loss in F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss:
+            warned(lambda: loss(x, trt.ones(3, 1)), "[3, 1] have different shapes")
+        warned(lambda: F.mse_loss(trt.ones(9000), trt.ones(2, 1)), "different shapes")  # without the GIL
+        for f in F.softmax, F.log_softmax, F.softmin:
+            warned(lambda: f(x), "without dim")
+        for m in trt.nn.Softmax(), trt.nn.LogSoftmax(), trt.nn.Softmin():
+            warned(lambda: m(x), "without dim")
+        warned(lambda: F.kl_div(x, x), "batchmean")
+        warned(lambda: trt.ones(2, 3, 4).T, "x.mT")
+        warned(lambda: trt.tensor(x), "detach().clone()")
+        warned(lambda: x.new_tensor(x), "detach().clone()")
+        warned(lambda: trt.tensor([1j]).to(trt.float32), "imaginary parts")
+        warned(lambda: trt.zeros(1).copy_(trt.tensor([1j])), "imaginary parts")
+        warned(lambda: trt.add(x, 1, out=trt.empty(2)), "shape [2] was resized")
+        warned(lambda: trt.ones(1).std(), "degree of freedom")
+        warned(lambda: trt.ones(3, 1).var(1), "degree of freedom")
+        warned(lambda: trt.nn.init.kaiming_uniform_(trt.empty(0, 2)), "without elements")
+        warned(lambda: trt.nn.init.trunc_normal_(trt.empty(2), mean=9.0), "deviations")
+        warned(lambda: F.upsample(trt.ones(1, 1, 2), 4), "interpolate")
+        leaf = trt.ones(2, requires_grad=True)
+        inner = leaf * 2
+        warned(lambda: inner.grad, "retain_grad()")
+        warned(lambda: (leaf * 2).sum().backward(create_graph=True), "create_graph")
+        optimizer = trt.optim.SGD([leaf], lr=0.1)
+        warned(lambda: trt.optim.lr_scheduler.StepLR(optimizer, 1).step(), "optimizer.step() goes first")
+        # Nothing to be warned of.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            F.mse_loss(x, x), F.softmax(x, 0), trt.ones(2, 3).T, F.kl_div(x, x, reduction="batchmean"), trt.ones(2).std(), trt.ones(1).std(correction=0)
+            trt.add(x, 1, out=trt.empty(0)), trt.add(x, 1, out=trt.empty(3)), trt.tensor([1j]).real
+            inner.retain_grad()
+            self.assertTrue(inner.retains_grad and not leaf.retains_grad)
+            self.assertIsNone(inner.grad)
+            z = trt.tensor([1 + 1j], requires_grad=True)
+            (z * z.detach()).real.sum().backward()
+            leaf.to(trt.complex64).sum().real.backward()  # the gradient's imaginary part is nobody's
+            scheduler = trt.optim.lr_scheduler.StepLR(optimizer, 1)
+            optimizer.step(), scheduler.step(), scheduler.step()
+            trt.tensor(3.0).H
+
     def test_log(self):
         lines = []
         trt.set_log_callback(lambda level, message: lines.append((level, message)))
@@ -93,6 +155,7 @@ class Threads(unittest.TestCase):
             loss(trt.ones(4, 1), trt.ones(4))
             self.assertEqual(lines[before:], [(30, f"{name}: input [4, 1] and target [4] have different shapes and are broadcast; the loss is likely not what is meant")])
         trt.set_log_callback(None)
+        self.addCleanup(trt._C._warn_of_logs)
         with self.assertRaises(TypeError):
             trt._C._set_log_callback(3)
 

@@ -39,4 +39,5 @@ def build_info() -> str:
     return _C.trt_build_info()
 
 
+_C._warn_of_logs()
 __version__ = _C.trt_version_string()

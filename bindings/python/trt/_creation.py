@@ -1,5 +1,7 @@
 """Tensors from Python's data and from the memory of others."""
 
+import warnings
+
 from trt import _C
 
 
@@ -14,6 +16,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
     The dtype is inferred as PyTorch does: bool, int64 or the default dtype for Python's numbers, an array's own otherwise.
     """
+    if isinstance(data, _C.TensorBase):
+        warnings.warn("tensor() of a tensor is a copy without history: x.detach().clone() says so", stacklevel=2)
     return _placed(_C._from_data(data, dtype), device, requires_grad)
 
 
@@ -71,7 +75,7 @@ def as_tensor(data, dtype=None, device=None):
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """`obj` as a tensor: without a copy where that is possible (copy=None), always (True) or never (False: an error where it is needed)."""
     if copy:
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+        return _placed(_C._from_data(obj, dtype), device, requires_grad)
     if not isinstance(obj, _C.TensorBase) and hasattr(obj, "__dlpack__") and type(obj).__name__ != "ndarray":
         obj = from_dlpack(obj)
     t = as_tensor(obj, dtype=dtype, device=device)

@@ -81,7 +81,8 @@ def set_num_threads(threads: int):
 
 
 def set_log_callback(function):
-    """Sends the library's log lines to function(level, message); None: nowhere. Levels are those of the module logging."""
+    """Sends the library's log lines to function(level, message); None: nowhere. Levels are those of the module logging. At first the library's warnings are
+    warnings of Python."""
     if function is None:
         _C._set_log_callback(None)
     else:

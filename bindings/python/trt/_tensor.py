@@ -1,5 +1,7 @@
 """trt.Tensor: what the C type does not do itself."""
 
+import warnings
+
 from trt import _C
 
 
@@ -65,7 +67,7 @@ class Tensor(_C.TensorBase):
         """Accumulates the gradients of this tensor in the leaves. `gradient` stands for 1 where the tensor has more than one element."""
         from trt import autograd
 
-        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs, _stacklevel=3)
 
     def register_hook(self, hook):
         """Calls hook(grad) when the gradient of this tensor is known; a tensor that it returns replaces it. Gives a handle with remove()."""
@@ -122,7 +124,7 @@ class Tensor(_C.TensorBase):
         """The conjugate transpose of a matrix; a 0-d tensor conjugated."""
         if self.dim() not in (0, 2):
             raise RuntimeError(f"H: needs a matrix or a 0-d tensor, got {self.dim()} dimensions")
-        return self.T.conj()
+        return self.T.conj() if self.dim() else self.conj()
 
     @property
     def mH(self):
@@ -181,9 +183,11 @@ class Tensor(_C.TensorBase):
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
         """trt.tensor(data) with this tensor's dtype and device."""
-        from trt import tensor
+        from trt._creation import _placed
 
-        return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+        if isinstance(data, _C.TensorBase):
+            warnings.warn("new_tensor() of a tensor is a copy without history: x.detach().clone() says so", stacklevel=2)
+        return _placed(_C._from_data(data, dtype or self.dtype), device or self.device, requires_grad)
 
     def scatter_(self, dim, index, src=None, *, value=None, reduce=None):
         """Writes `src` (or a number) at the places that `index` names along `dim`."""

@@ -5,7 +5,7 @@ import re
 from . import expr
 from .emit_ops import BANNER
 from .formula import ATTRIBUTES, Formula
-from .model import variants
+from .model import is_factory, variants
 
 
 # Operators whose nodes have another name in PyTorch than the rule of `node_label` gives: another number, or the name of the function that is one of
@@ -303,7 +303,7 @@ def _kernel(plan, v):
 def _out_kernel(op, v, diff_args):
     vs = v.schema
     types = ", ".join([vs.cpp_return()] + vs.cpp_types())
-    tensors = ", ".join(diff_args + [a.name for a in vs.args[len(op.schema.args):]])
+    tensors = ", ".join(diff_args + [a.name for a in vs.args if a.type.written])
     return (f"{vs.cpp_return()} {v.ident}_autograd(Call call, {vs.cpp_params()}) {{\n"
             f'  reject_out_gradient("{op.name}", any_requires_grad({tensors}));\n  BelowAutogradGuard below;\n'
             f"  return redispatch_call<{types}>(call.below(Key::Autograd){''.join(', ' + n for n in vs.names())});\n}}\n")
@@ -328,7 +328,7 @@ def source(group, ops, all_groups, operators):
         if op.kind == "composite":
             # Differentiable through its parts, except that a result cannot be recorded in an out tensor.
             for v in variants(op):
-                if v.kind == "out" and s.tensor_args:
+                if v.kind == "out":
                     out.append(_out_kernel(op, v, [a.name for a in s.tensor_args]))
                     registered.append(v)
             continue
@@ -353,6 +353,9 @@ def source(group, ops, all_groups, operators):
                                f'  check_inplace({s.args[0].name}, needs, "{op.name}_");\n'
                                f"  const NodePtr node = needs ? make_zero_node({s.args[0].name}, {node_label(op)}) : NodePtr();\n  {{\n    BelowAutogradGuard below;\n    {fwd};\n  }}\n"
                                f"  if (needs) rebase_history({s.args[0].name}, node);\n  return {s.args[0].name};\n}}\n")
+                    registered.append(v)
+                elif v.kind == "out" and is_factory(s):
+                    out.append(_out_kernel(op, v, []))
                     registered.append(v)
                 elif v.kind == "functional" and op.kind == "view":
                     vs = v.schema

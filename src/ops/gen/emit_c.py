@@ -3,6 +3,7 @@
 import re
 import textwrap
 
+from .docs import facts, same_as
 from .emit_ops import BANNER
 from .model import variants
 
@@ -58,17 +59,13 @@ def _declaration(v):
 
 
 def _comment(op, v):
-    doc = op.doc or f"PyTorch's `{op.schema.name}`."
-    if v.kind == "inplace":
-        doc = f"In-place form of {variants(op)[0].c_symbol}: writes the result into `{v.schema.args[0].name}`."
-    elif v.kind == "out":
-        doc = f"Out form of {variants(op)[0].c_symbol}: writes the result into the given tensor, which is resized if its shape differs."
+    doc = op.doc if v.kind == "functional" else same_as(v, variants(op)[0].c_symbol)
     lines = []
     for paragraph in doc.split("\n\n"):
         lines += textwrap.wrap(" ".join(paragraph.split()), 112)
     if v.kind == "functional":
+        lines += facts(op)
         lines.append(f"Schema: `{v.schema.text()}`")
-        lines.append("Gradient: " + ("yes." if op.grad else "through the operators that it is made of." if op.kind == "composite" else "none."))
     out, line_limit = ["/**"], 116
     for l in lines:
         out += [" * " + x for x in (textwrap.wrap(l, line_limit - 3, break_long_words=False) or [""])]

@@ -1,6 +1,9 @@
 """Emits the operators' part of the C++ wrapper, header-only over the C functions: include/tensorrt/ops.hpp (functions, and the methods' definitions) and
 tensor_methods.inc (the methods' declarations, a part of class Tensor)."""
 
+import textwrap
+
+from .docs import facts, same_as
 from .emit_c import _c_name, c_outputs
 from .model import variants
 
@@ -111,8 +114,17 @@ class _Function:
     def signature(self, defaults, params=None):
         return ", ".join(f"{t} {n}" + (f" = {d}" if defaults and d is not None else "") for t, n, d in (self.params if params is None else params))
 
+    def comment(self):
+        if self.forward is not None:
+            return "/** The same, with dtype and device in one argument. */\n"
+        if self.v.kind == "functional":
+            lines = [l for text in [self.v.op.doc] + facts(self.v.op) for l in textwrap.wrap(" ".join(text.split()), 150)]
+        else:
+            lines = textwrap.wrap(same_as(self.v, self.v.op.schema.name), 150)
+        return f"/** {lines[0]} */\n" if len(lines) == 1 else "/**\n" + "".join(f" * {l}\n" for l in lines) + " */\n"
+
     def text(self):
-        head = f"inline {self.result} {self.name}({self.signature(True)}) {{\n"
+        head = self.comment() + f"inline {self.result} {self.name}({self.signature(True)}) {{\n"
         if self.forward is not None:
             return head + f"  return {self.forward};\n}}\n"
         body = "".join(self.pre)
@@ -218,7 +230,7 @@ def headers(groups):
     """{file name: text}."""
     functions = _functions(groups)
     methods = [f.method() for f in functions if f.is_method()]
-    ops = [_BANNER, """// Every operator for C++17 and newer, over the C functions of ops.h (which document them), as a function and, where it has an argument `self`, as a method
+    ops = [_BANNER, """// Every operator for C++17 and newer, over the C functions of ops.h , as a function and, where it has an argument `self`, as a method
 // of Tensor. Included by tensorrt.hpp. Errors are thrown as trt::Error. Numbers and braced lists are taken for lists of numbers; {} is a tensor or list left
 // out; what is written comes first in _out functions.
 #ifndef TENSORRT_OPS_HPP

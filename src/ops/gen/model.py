@@ -78,12 +78,19 @@ def inplace_schema(s):
     return Schema(s.name + "_", s.overload, args, (Argument("", Type("Tensor", written=True)),))
 
 
+def is_factory(s):
+    """Whether dtype and device of the result are the caller's choice, and nothing else says them."""
+    return not any(a.type.is_tensor for a in s.args) and {"dtype", "device"} <= {a.name for a in s.args}
+
+
 def out_schema(s):
+    """The tensors to write into come last. Those of a factory say dtype and device."""
     outs = []
     for i, r in enumerate(s.returns):
         outs.append(Argument("out" if len(s.returns) == 1 else (r.name or f"out{i}") + "_out", Type("Tensor", written=True), None, True))
     overload = (s.overload + "_" if s.overload else "") + "out"
-    return Schema(s.name, overload, s.args + tuple(outs), tuple(Argument(r.name, Type("Tensor", written=True)) for r in s.returns))
+    args = tuple(a for a in s.args if a.name not in ("dtype", "device")) if is_factory(s) else s.args
+    return Schema(s.name, overload, args + tuple(outs), tuple(Argument(r.name, Type("Tensor", written=True)) for r in s.returns))
 
 
 def load(*directories):
@@ -124,6 +131,8 @@ def _load_entry(group, e):
         raise ValueError(f"exactly one of {_KINDS} is needed")
     kind = kinds[0]
     schema = Schema.parse(e["func"])
+    if not (e.get("doc") or "").strip():
+        raise ValueError("doc is missing: what the operator computes, in a sentence")
     op = Op(group, schema, kind, e[kind], doc=(e.get("doc") or "").strip(), tags=tuple((e.get("tags") or "").split()), c_name=e.get("c_name"),
             complex_composite=e.get("complex") == "composite")
     single = len(schema.returns) == 1 and schema.returns[0].type.is_tensor

@@ -1,6 +1,7 @@
 // Creation of tensors, copies and fills.
 #include <cmath>
 
+#include "base/log.h"
 #include "core/modes.h"
 #include "gen/factory_native.h"
 #include "gen/factory_ops.h"
@@ -11,6 +12,11 @@
 namespace trt {
 
 namespace {
+
+void warn_of_imaginary_parts(const Tensor& src, DType dtype, const char* op) {
+  if (is_complex(src.dtype()) && !is_complex(dtype))
+    log(LogLevel::kWarning, op, ": the imaginary parts of a ", src.dtype(), " tensor are discarded by the conversion to ", dtype, "; real() says so");
+}
 
 // Writes f(i) for element i of a fresh contiguous tensor; f works in double or int64, as the dtype asks.
 template <typename F>
@@ -125,6 +131,7 @@ Tensor clone(const Tensor& self) {
 }
 
 Tensor& copy_(Tensor& self, const Tensor& src) {
+  warn_of_imaginary_parts(src, self.dtype(), "copy_");
   TRT_CHECK(broadcast_shapes(self.sizes(), src.sizes(), "copy_") == DimVector(self.sizes().data(), self.sizes().size()), "copy_: source of shape ",
             src.sizes(), " does not broadcast to ", self.sizes());
   TRT_CHECK_CODE(src.device() == self.device(), Code::kNotSupported, "copy_: no copy from ", src.device(), " to ", self.device());
@@ -194,12 +201,14 @@ Tensor& fill__Tensor(Tensor& self, const Tensor& value) {
 
 Tensor to(const Tensor& self, DType dtype) {
   if (self.dtype() == dtype) return self;
+  warn_of_imaginary_parts(self, dtype, "to");
   return op::to_copy(self, dtype, self.device());
 }
 
 Tensor to_device(const Tensor& self, Device device, std::optional<DType> dtype) {
   const DType type = dtype.value_or(self.dtype());
   if (self.dtype() == type && self.device() == device) return self;
+  warn_of_imaginary_parts(self, type, "to");
   return op::to_copy(self, type, device);
 }
 

@@ -1,6 +1,7 @@
 // Variances, norms and logsumexp, and the scans along one dimension.
 #include <cmath>
 
+#include "base/log.h"
 #include "core/modes.h"
 #include "gen/reduction_native.h"
 #include "iter/copy.h"
@@ -20,11 +21,20 @@ TensorSpec floating_spec(const Tensor& self, Dims dim, bool keepdim, const char*
   return {reduced_sizes(self.sizes(), reduction_mask(dim, self.dim(), op), keepdim), self.dtype(), self.device()};
 }
 
+void warn_of_few_elements(const Tensor& self, uint64_t mask, double correction, const char* op) {
+  int64_t n = 1;
+  for (size_t d = 0; d < self.sizes().size(); ++d)
+    if ((mask >> d) & 1) n *= self.sizes()[d];
+  if (static_cast<double>(n) <= correction)
+    log(LogLevel::kWarning, op, ": ", n, " element(s) less the correction of ", correction, " leave no degree of freedom; the result is not a number or infinite");
+}
+
 // Variance (or its square root) and mean; either may be null.
 void variance(const Tensor& self, Dims dim, const std::optional<Scalar>& correction, bool root, Tensor* var,
               Tensor* mean, const char* op) {
   const DType compute = reduction_compute_dtype(self.dtype());
   const double c = correction ? correction->to_double() : 1;
+  warn_of_few_elements(self, reduction_mask(dim, self.dim(), op), c, op);
   const ReductionOutput outs[2] = {{var, compute}, {mean, compute}};
   dispatch_float(compute, op, [&]<typename T>() {
     reduce_into(

@@ -1,5 +1,7 @@
 """Gradients: backward passes, custom functions, checks."""
 
+import warnings
+
 from trt import _C
 from trt._modes import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from trt.autograd.function import Function, FunctionCtx, once_differentiable  # noqa: F401
@@ -66,9 +68,12 @@ def _list(tensors):
     return [tensors] if isinstance(tensors, _C.TensorBase) or tensors is None else list(tensors)
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, *, inputs=None):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, *, inputs=None, _stacklevel=2):
     """Accumulates the gradients of `tensors` in the leaves, or only in `inputs`. `grad_tensors` (one for each) stand for 1 where a tensor has more than
     one element. retain_graph (create_graph, if not given) keeps what another pass needs; create_graph records the pass itself."""
+    if create_graph:
+        warnings.warn("backward() with create_graph leaves gradients that keep their graph alive, and the graph them: set .grad to None after use, or use "
+                      "trt.autograd.grad", stacklevel=_stacklevel)
     tensors, grads = _list(tensors), [] if grad_tensors is None else _list(grad_tensors)
     inputs = [] if inputs is None else _list(inputs)
     _C.trt_backward(tensors, grads, inputs, bool(create_graph if retain_graph is None else retain_graph), bool(create_graph))

@@ -35,6 +35,8 @@ class _Activation(Module):
 
     def forward(self, input):
         options = {name: getattr(self, name) for name in self.options}
+        if "dim" in options and options["dim"] is None:
+            options["_stacklevel"] = 5  # whoever called the module
         if self.inplace_option:
             options["inplace"] = self.inplace
         return type(self).function(input, **options)

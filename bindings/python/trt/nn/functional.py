@@ -1,6 +1,7 @@
 """Functions of neural networks: the operators of the declarations src/ops/nn_*.yaml as they are, and those with another signature in Python."""
 
 import math
+import warnings
 
 from trt import _C
 from trt._nn_ops import *  # noqa: F403
@@ -38,23 +39,25 @@ hardswish = _activation("hardswish", "x * relu6(x + 3) / 6.")
 threshold = _activation("threshold", "x, or value where x <= threshold.", ("threshold", None), ("value", None))
 
 
-def _softmax_dim(input):
-    return 0 if input.dim() in (0, 1, 3) else 1
+def _softmax_dim(name, input, stacklevel):
+    dim = 0 if input.dim() in (0, 1, 3) else 1
+    warnings.warn(f"{name} without dim guesses it, here {dim}; give dim", stacklevel=stacklevel)
+    return dim
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """exp(x) over the sum of it along `dim`."""
-    return _ops["softmax"](input, _softmax_dim(input) if dim is None else dim, dtype)
+    return _ops["softmax"](input, _softmax_dim("softmax", input, _stacklevel) if dim is None else dim, dtype)
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """The logarithm of softmax."""
-    return _ops["log_softmax"](input, _softmax_dim(input) if dim is None else dim, dtype)
+    return _ops["log_softmax"](input, _softmax_dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype)
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """softmax of -x."""
-    return _ops["softmin"](input, _softmax_dim(input) if dim is None else dim, dtype)
+    return _ops["softmin"](input, _softmax_dim("softmin", input, _stacklevel) if dim is None else dim, dtype)
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
@@ -247,17 +250,27 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """The same as interpolate."""
+    warnings.warn("upsample is deprecated: use interpolate", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input, size=None, scale_factor=None):
     """interpolate with the nearest elements."""
+    warnings.warn("upsample_nearest is deprecated: use interpolate", stacklevel=2)
     return interpolate(input, size, scale_factor)
 
 
 def upsample_bilinear(input, size=None, scale_factor=None):
     """interpolate with mode bilinear and aligned corners."""
+    warnings.warn("upsample_bilinear is deprecated: use interpolate with mode 'bilinear' and align_corners", stacklevel=2)
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
-__all__ = [n for n in globals() if not n.startswith("_") and n != "math"]
+def kl_div(input, target, reduction="mean", log_target=False):
+    """target * (log(target) - input), the divergence of the log-probabilities `input` from `target`, which are logarithms too with `log_target`."""
+    if reduction == "mean":
+        warnings.warn("kl_div: reduction 'mean' divides by the number of elements; the divergence divides by that of the rows, reduction 'batchmean'", stacklevel=2)
+    return _ops["kl_div"](input, target, reduction, log_target)
+
+
+__all__ = [n for n in globals() if not n.startswith("_") and n not in ("math", "warnings")]

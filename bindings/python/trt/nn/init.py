@@ -1,6 +1,7 @@
 """Initial values: each fills a tensor in place, records nothing, and gives the tensor."""
 
 import math
+import warnings
 
 from trt import _C
 
@@ -33,6 +34,8 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Normal, limited to [a, b]."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn("trunc_normal_: the mean lies more than two deviations outside of [a, b]; the distribution may be off", stacklevel=2)
     _C.trt_init_trunc_normal(tensor, mean, std, a, b, generator)
     return tensor
 
@@ -75,12 +78,18 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
 
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Uniform in +-gain sqrt(3 / fan), the gain being the nonlinearity's (`a`: the slope of a leaky relu)."""
+    if tensor.numel() == 0:
+        warnings.warn("kaiming_uniform_ of a tensor without elements does nothing", stacklevel=2)
+        return tensor
     _C.trt_init_kaiming_uniform(tensor, a, _FAN[mode], nonlinearity, generator)
     return tensor
 
 
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Normal with deviation gain / sqrt(fan)."""
+    if tensor.numel() == 0:
+        warnings.warn("kaiming_normal_ of a tensor without elements does nothing", stacklevel=2)
+        return tensor
     _C.trt_init_kaiming_normal(tensor, a, _FAN[mode], nonlinearity, generator)
     return tensor
 

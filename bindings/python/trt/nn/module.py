@@ -5,6 +5,7 @@ import itertools
 import weakref
 
 from trt import _C
+from trt.nn._backward_hooks import BackwardHooks
 from trt.nn.parameter import Buffer, Parameter
 
 
@@ -60,7 +61,7 @@ class Module:
     def __init__(self):
         set_ = super().__setattr__
         set_("training", True)
-        for name in ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks", "_load_hooks"):
+        for name in ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_load_hooks"):
             set_(name, OrderedDict())
         set_("_non_persistent", set())
 
@@ -69,7 +70,7 @@ class Module:
 
     def __call__(self, *args, **kwargs):
         try:
-            if not self._forward_hooks and not self._forward_pre_hooks:
+            if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks):
                 return self.forward(*args, **kwargs)
             return self._call_with_hooks(args, kwargs)
         except _C.Error as error:
@@ -97,12 +98,15 @@ class Module:
                 result = hook(self, args)
                 if result is not None:
                     args = result if isinstance(result, tuple) else (result,)
+        backward = BackwardHooks(self, self._backward_pre_hooks, self._backward_hooks) if self._backward_hooks or self._backward_pre_hooks else None
+        if backward:
+            args = backward.enter(args)
         output = self.forward(*args, **kwargs)
         for hook, with_kwargs in list(self._forward_hooks.values()):
             result = hook(self, args, kwargs, output) if with_kwargs else hook(self, args, output)
             if result is not None:
                 output = result
-        return output
+        return backward.leave(output) if backward else output
 
     # --- registration ---
 
@@ -433,6 +437,16 @@ class Module:
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls hook(module, args) before forward; what it returns, if not None, are the arguments. Gives a handle with remove()."""
         return self._register(self._forward_pre_hooks, (hook, with_kwargs), prepend)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Calls hook(module, grad_input, grad_output) when the gradients of the module's positional inputs are known: tuples, with None for what is no tensor or needs
+        no gradient. What it returns, if not None, replaces grad_input. Gives a handle with remove()."""
+        return self._register(self._backward_hooks, hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Calls hook(module, grad_output) when the gradients of the module's outputs are known; what it returns, if not None, replaces them. Gives a handle with
+        remove()."""
+        return self._register(self._backward_pre_hooks, hook, prepend)
 
     @staticmethod
     def _register(hooks, entry, prepend):

@@ -1,6 +1,7 @@
 """Learning-rate schedulers: a new one sets the first rates; step() after the optimizer's step sets the next."""
 
 import math
+import warnings
 import weakref
 
 from trt import _C
@@ -12,9 +13,15 @@ class LRScheduler:
 
     def __init__(self, optimizer, handle):
         self.optimizer, self._handle = optimizer, handle
+        self._fresh, self._steps = True, getattr(optimizer, "_steps", None)  # until its first step; the optimizer's steps before
 
     def step(self):
         """Sets the next learning rates."""
+        if self._fresh:
+            self._fresh = False
+            if self._steps is not None and self.optimizer._steps == self._steps:
+                warnings.warn("the scheduler's step() came before the optimizer's first one, so that the first learning rate is never used: optimizer.step() goes first",
+                              stacklevel=2)
         _C.trt_scheduler_step(self._handle)
 
     @property
@@ -33,6 +40,7 @@ class LRScheduler:
     def load_state_dict(self, state_dict):
         """Goes to a position."""
         _C.trt_scheduler_load_state_dict(self._handle, state_dict)
+        self._fresh = False
 
 
 class StepLR(LRScheduler):

@@ -65,6 +65,7 @@ def _flat(values):
 
 class _Native(Optimizer):
     _names = ()
+    _steps = 0  # taken; schedulers look at it
 
     def __init__(self, create, kind, params, given, init=None):
         first, *others = parameter_groups(params)
@@ -94,6 +95,7 @@ class _Native(Optimizer):
         """Updates every parameter that has a gradient. A closure computes the loss anew before, which is given back."""
         loss = call_closure(closure)
         _C.trt_optimizer_step(self._handle)
+        self._steps += 1
         return loss
 
     def zero_grad(self, set_to_none=True):

@@ -15,6 +15,8 @@ final class Memory {
 
   private static final ReentrantLock LOCK = new ReentrantLock();
   private static volatile long limit = SMALLEST;
+  /** Whether the last collection's findings were not all in when the limit was set: that may be too high then, as on a busy machine. */
+  private static volatile boolean early;
 
   private Memory() {}
 
@@ -24,8 +26,11 @@ final class Memory {
 
   static void check() {
     try {
-      if (held() >= limit) {
+      long now = held();
+      if (now >= limit) {
         collect();
+      } else if (early && 2 * now < limit) {
+        limit = Math.max(SMALLEST, 2 * now);
       }
     } catch (Throwable e) {
       // The call that made the tensor must not fail for this.
@@ -47,12 +52,14 @@ final class Memory {
         System.gc();
         // The collector's findings come through another thread.
         long last = before;
+        early = true;
         for (int wait = 1; wait <= 16; wait *= 2) {
           while (HandleRef.drain(1024)) {
             // more
           }
           long now = held();
           if (now < before / 2 && now >= last) {
+            early = false;
             break;
           }
           last = now;

@@ -760,6 +760,20 @@ public final class Tensor extends TensorOperators {
     }
   }
 
+  /**
+   * Whether {@link #retainGrad} was called.
+   *
+   * @return false for a leaf
+   */
+  public boolean retainsGrad() {
+    enter();
+    try {
+      return Native.trt_tensor_retains_grad(pointer);
+    } finally {
+      leave();
+    }
+  }
+
   /** Keeps the gradient of a tensor that is not a leaf. */
   public void retainGrad() {
     enter();

@@ -12,14 +12,14 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
-/** Runs the JUnit tests of the classes named on the command line, and reports as CMocka does, so that tests/report.py counts each. */
+/** Runs the JUnit tests of the classes named on the command line (of this package, or /name of another), and reports as CMocka does, so that tests/report.py counts each. */
 public final class TestRunner {
   private TestRunner() {}
 
   public static void main(String[] args) throws ClassNotFoundException {
     List<DiscoverySelector> selectors = new ArrayList<>();
     for (String a : args) {
-      selectors.add(selectClass(Class.forName("org.libtensorrt." + a)));
+      selectors.add(selectClass(Class.forName(a.startsWith("/") ? a.substring(1) : "org.libtensorrt." + a)));
     }
     int[] counts = new int[2];
     Launcher launcher = LauncherFactory.create();
