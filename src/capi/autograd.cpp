@@ -183,7 +183,13 @@ TRT_EXPORT trt_status* trt_backward(const trt_tensor* const* outputs, size_t out
                        TensorListArg(inputs, inputs_count, "inputs", false), retain_graph, create_graph);
   });
 }
-TRT_EXPORT trt_status* trt_tensor_backward(const trt_tensor* tensor) { return trt_backward(&tensor, 1, nullptr, 0, nullptr, 0, false, false); }
+TRT_EXPORT trt_status* trt_tensor_backward(const trt_tensor* tensor) {
+  return guard("trt_tensor_backward", [&] {
+    BorrowedTensor t(impl(tensor));
+    checked(t, "tensor");
+    autograd::backward(TensorListArg(&tensor, 1, "outputs", false), TensorListArg(nullptr, 0, "grads", true), TensorListArg(nullptr, 0, "inputs", false), false, false);
+  });
+}
 
 TRT_EXPORT trt_status* trt_grad(const trt_tensor* const* outputs, size_t outputs_count, const trt_tensor* const* inputs, size_t inputs_count,
                                 const trt_tensor* const* grads, size_t grads_count, bool retain_graph, bool create_graph, bool allow_unused,

@@ -129,7 +129,10 @@ TRT_EXPORT trt_status* trt_optimizer_set_option(trt_optimizer* optimizer, size_t
   return guard("trt_optimizer_set_option", [&] { checked_optimizer(optimizer)->set_option(group, string(name, "name"), value); });
 }
 TRT_EXPORT trt_status* trt_optimizer_get_lr(const trt_optimizer* optimizer, size_t group, double* out) {
-  return trt_optimizer_get_option(optimizer, group, "lr", out);
+  return guard("trt_optimizer_get_lr", [&] {
+    require_out(out, "out");
+    *out = checked_optimizer(optimizer)->option(group, "lr");
+  });
 }
 TRT_EXPORT trt_status* trt_optimizer_set_lr(trt_optimizer* optimizer, double lr) {
   return guard("trt_optimizer_set_lr", [&] {

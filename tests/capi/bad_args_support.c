@@ -498,6 +498,12 @@ bool end_trial(struct trial* t, trt_status* status) {
     if (!message || !*message) complain(t, "the status has no message");
     const char* form = message_form(status);
     if (form) complain(t, form);
+    const char* op = trt_status_op(status); /* the operator, or this very function */
+    if (strncmp(op, "trt_", 4) == 0 && strcmp(op, t->function) != 0) {
+      char text[200];
+      snprintf(text, sizeof text, "the status is that of %s", op);
+      complain(t, text);
+    }
     if (code == TRT_INTERNAL) {
       char text[600];
       snprintf(text, sizeof text, "an internal error: %s", message);
