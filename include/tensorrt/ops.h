@@ -4081,7 +4081,7 @@ TRT_API trt_status* trt_nll_loss(const trt_tensor* input, const trt_tensor* targ
     int64_t ignore_index, const char* reduction, trt_tensor** out);
 
 /**
- * nll_loss of log_softmax, in one operator. `target` holds class indices, or probabilities in the shape of
+ * nll_loss of log_softmax, computed together. `target` holds class indices, or probabilities in the shape of
  * `input`.
  * Gradient: through the operators that it is made of.
  * Schema: `cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, str

@@ -3936,7 +3936,7 @@ inline Tensor nll_loss(const Tensor& input, const Tensor& target, OptionalTensor
   return Tensor::adopt(out_c);
 }
 /**
- * nll_loss of log_softmax, in one operator. `target` holds class indices, or probabilities in the shape of `input`.
+ * nll_loss of log_softmax, computed together. `target` holds class indices, or probabilities in the shape of `input`.
  * Gradient: through the operators that it is made of.
  */
 inline Tensor cross_entropy(const Tensor& input, const Tensor& target, OptionalTensorRef weight = {}, std::int64_t ignore_index = -100, const std::string& reduction = "mean", double label_smoothing = 0.0) {
