@@ -124,16 +124,20 @@ DimVector common_shape(const PointwiseOp& op, ArrayRef<PointwiseInput> in) {
   return shape;
 }
 
-// A result that keeps the memory order of its inputs when they agree on one.
+// A result that keeps the memory order of its inputs.
 Tensor allocate_result(ArrayRef<PointwiseInput> in, IntArrayRef shape, DType dtype, Device device) {
-  const Tensor* model = nullptr;
+  const Tensor* operands[kMaxInputs];
+  size_t n = 0;
+  bool plain = true, same = true;
   for (const auto& i : in) {
     if (!i.tensor || i.tensor->dim() == 0) continue;
-    if (!(i.tensor->sizes() == shape) || (model && !(model->strides() == i.tensor->strides()))) return empty_tensor(shape, dtype, device);
-    model = i.tensor;
+    plain &= i.tensor->is_contiguous();
+    same &= i.tensor->sizes() == shape && i.tensor->strides() == (n ? operands[0] : i.tensor)->strides();
+    operands[n++] = i.tensor;
   }
-  if (!model || model->is_contiguous() || model->numel() == 0 || !is_dense(*model)) return empty_tensor(shape, dtype, device);
-  return empty_strided_tensor(shape, model->strides(), dtype, device);
+  if (plain || std::find(shape.begin(), shape.end(), 0) != shape.end()) return empty_tensor(shape, dtype, device);
+  if (same) return empty_in_order_of(*operands[0], dtype, device);
+  return empty_strided_tensor(shape, dense_strides(ArrayRef<const Tensor*>(operands, n), shape), dtype, device);
 }
 
 void fill_scalars(const PointwiseOp& op, ArrayRef<Scalar> scalars, DType compute, ScalarValue* out) {

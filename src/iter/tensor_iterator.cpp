@@ -129,9 +129,58 @@ bool is_dense(const Tensor& t) {
   return true;
 }
 
+DimVector dense_strides(ArrayRef<const Tensor*> operands, IntArrayRef shape) {
+  const size_t n = shape.size();
+  // The stride of an operand along a dimension of the result; 0 where it is spread.
+  const auto stride = [&](const Tensor& t, size_t d) -> int64_t {
+    const size_t own = t.sizes().size();
+    if (d + own < n || (t.sizes()[d + own - n] == 1 && shape[d] != 1)) return 0;
+    return t.strides()[d + own - n];
+  };
+  // > 0 where dimension a belongs outside of b: the first operand decides to which it matters.
+  const auto compare = [&](size_t a, size_t b) {
+    for (const Tensor* t : operands) {
+      const int64_t x = stride(*t, a), y = stride(*t, b);
+      if (x == 0 || y == 0) continue;
+      if (x != y) return x < y ? -1 : 1;
+      if (shape[a] > shape[b]) return 1;
+    }
+    return 0;
+  };
+  // Insertion, the innermost first, because comparisons that do not decide are not transitive.
+  SmallVector<size_t, 8> order;
+  for (size_t d = n; d-- > 0;) {
+    order.push_back(d);
+    for (size_t at = order.size() - 1, i = at; i-- > 0;) {
+      const int c = compare(order[i], order[at]);
+      if (c < 0) break;
+      if (c > 0) {
+        std::swap(order[i], order[at]);
+        at = i;
+      }
+    }
+  }
+  DimVector strides(n, 0);
+  int64_t step = 1;
+  for (size_t d : order) {
+    strides[d] = step;
+    step *= shape[d];
+  }
+  return strides;
+}
+
 Tensor empty_in_order_of(const Tensor& t, DType dtype, Device device) {
-  if (t.is_contiguous() || t.numel() == 0 || !is_dense(t)) return empty_tensor(t.sizes(), dtype, device);
-  return empty_strided_tensor(t.sizes(), t.strides(), dtype, device);
+  if (t.is_contiguous() || t.numel() == 0) return empty_tensor(t.sizes(), dtype, device);
+  if (is_dense(t)) return empty_strided_tensor(t.sizes(), t.strides(), dtype, device);
+  const Tensor* one = &t;
+  return empty_strided_tensor(t.sizes(), dense_strides(ArrayRef<const Tensor*>(&one, 1), t.sizes()), dtype, device);
+}
+
+Tensor in_order_of(const Tensor& like, const Tensor& fresh) {
+  if (like.is_contiguous() || like.numel() == 0) return fresh;
+  const Tensor* one = &like;
+  if (is_dense(like)) return alias_tensor(fresh, like.sizes(), like.strides(), 0);
+  return alias_tensor(fresh, like.sizes(), dense_strides(ArrayRef<const Tensor*>(&one, 1), like.sizes()), 0);
 }
 
 void check_no_partial_overlap(const Tensor& out, const Tensor& in, const char* op) {

@@ -93,7 +93,12 @@ bool may_overlap(const Tensor& a, const Tensor& b);
 bool same_view(const Tensor& a, const Tensor& b);
 // True when the elements fill one piece of memory without holes, each in a place of its own, in whatever order.
 bool is_dense(const Tensor& t);
-// Uninitialized, in the order in memory of `t` when that is dense, else contiguous: what clone() and to() return.
+// The strides of a dense result whose dimensions have the order in memory of the operands, all of which broadcast to `shape`: the first one decides to which
+// the order of two dimensions matters (PyTorch's rule for the results of pointwise operators).
+DimVector dense_strides(ArrayRef<const Tensor*> operands, IntArrayRef shape);
+// Uninitialized, in the order in memory of `t`: what clone() and to() return. A dense one keeps its strides.
 Tensor empty_in_order_of(const Tensor& t, DType dtype, Device device);
+// `fresh`, a contiguous tensor of the shape of `like` that nobody else has, with its elements in the order in memory of `like` instead.
+Tensor in_order_of(const Tensor& like, const Tensor& fresh);
 
 }  // namespace trt

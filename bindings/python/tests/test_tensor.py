@@ -10,6 +10,19 @@ import trt
 
 
 class Creation(unittest.TestCase):
+    def test_results_keep_the_order_in_memory(self):
+        a, b = trt.rand(2, 3, 4), trt.rand(4, 6)[:, ::2].t()
+        turned = a.permute(2, 0, 1)
+        # Strides of PyTorch's results.
+        self.assertEqual([b.clone().stride(), b.double().stride(), (b + 1).stride(), trt.sin(b).stride()], [(1, 3)] * 4)
+        likes = (trt.empty_like, trt.zeros_like, trt.ones_like, lambda t: trt.full_like(t, 2), trt.rand_like, trt.randn_like, lambda t: trt.randint_like(t, 5))
+        self.assertEqual([f(b).stride() for f in likes] + [f(turned).stride() for f in likes], [(1, 3)] * 7 + [(1, 12, 4)] * 7)
+        self.assertTrue(trt.equal(trt.full_like(b, 2), trt.full((3, 4), 2.0)))
+        self.assertEqual([trt.sin(turned).stride(), (turned + trt.rand(3)).stride(), (trt.rand(4, 1, 1) + turned).stride()], [(1, 12, 4)] * 3)
+        square = trt.rand(2, 2)
+        self.assertEqual([(square.t() + square).stride(), (square + square.t()).stride()], [(1, 2), (2, 1)])
+        self.assertEqual([(trt.rand(3, 1) + trt.rand(4)).stride(), (trt.rand(3, 1).expand(3, 2) * 2).stride()], [(4, 1), (2, 1)])
+
     def test_inference_of_dtypes(self):
         for data, dtype in ((1, trt.int64), (1.5, trt.float32), (True, trt.bool), ([1, 2], trt.int64), ([1, 2.0], trt.float32), ([True, 2], trt.int64),
                             ([True, False], trt.bool), ([], trt.float32), ([[]], trt.float32), ((1, (2)), trt.int64), (range(3), trt.int64)):
