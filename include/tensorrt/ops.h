@@ -4067,6 +4067,23 @@ TRT_API trt_status* trt_cosine_similarity(const trt_tensor* x1, const trt_tensor
 TRT_API trt_status* trt_pairwise_distance(const trt_tensor* x1, const trt_tensor* x2, double p, double eps, bool
     keepdim, trt_tensor** out);
 
+/**
+ * The sum (`mode` 0), mean (1) or maximum (2) of the rows of `weight` [n, d] that each bag names: bag i holds
+ * `indices` [m] from `offsets[i]` to the next offset; with `include_last_offset` the last one only ends.
+ * `per_sample_weights` [m] (sum only) multiply rows; rows `padding_idx` take no part; empty bags give zeros. The
+ * gradient is dense, also with `sparse`. Also gives the bag of each index, the size of each bag, and where maxima
+ * come from (empty for other modes).
+ * Gradient: through the operators that it is made of.
+ * Schema: `embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0,
+ * bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) ->
+ * (Tensor output, Tensor offset2bag, Tensor bag_size, Tensor max_indices)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_embedding_bag(const trt_tensor* weight, const trt_tensor* indices, const trt_tensor*
+    offsets, bool scale_grad_by_freq, int64_t mode, bool sparse, const trt_tensor* per_sample_weights, bool
+    include_last_offset, const int64_t* padding_idx, trt_tensor** out_output, trt_tensor** out_offset2bag,
+    trt_tensor** out_bag_size, trt_tensor** out_max_indices);
+
 /* --- nn_loss --- */
 
 /**
@@ -4255,6 +4272,31 @@ TRT_API trt_status* trt_poisson_nll_loss(const trt_tensor* input, const trt_tens
 TRT_API trt_status* trt_gaussian_nll_loss(const trt_tensor* input, const trt_tensor* target, const trt_tensor* var,
     bool full, double eps, const char* reduction, trt_tensor** out);
 
+/**
+ * Connectionist temporal classification: the negative log likelihood of label sequences. `log_probs` [t, n, c] or
+ * [t, c] holds log-probabilities; `targets` [n, s], or all labels one after another, int64 or int32, without
+ * `blank`. 'mean' divides each loss by the target's length (at least 1) first. With `zero_infinity` infinite
+ * losses (targets longer than the input) count as zero, and so do their gradients.
+ * Gradient: through the operators that it is made of.
+ * Schema: `ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int
+ * blank=0, str reduction='mean', bool zero_infinity=False) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ctc_loss_intlist(const trt_tensor* log_probs, const trt_tensor* targets, const int64_t*
+    input_lengths, size_t input_lengths_count, const int64_t* target_lengths, size_t target_lengths_count, int64_t
+    blank, const char* reduction, bool zero_infinity, trt_tensor** out);
+
+/**
+ * ctc_loss with the lengths as integer tensors [n], or 0-d for a single sequence.
+ * Gradient: through the operators that it is made of.
+ * Schema: `ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int
+ * blank=0, str reduction='mean', bool zero_infinity=False) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ctc_loss_tensor(const trt_tensor* log_probs, const trt_tensor* targets, const trt_tensor*
+    input_lengths, const trt_tensor* target_lengths, int64_t blank, const char* reduction, bool zero_infinity,
+    trt_tensor** out);
+
 /* --- nn_norm --- */
 
 /**
@@ -4342,6 +4384,17 @@ TRT_API trt_status* trt_instance_norm(const trt_tensor* input, const trt_tensor*
  */
 TRT_API trt_status* trt_local_response_norm(const trt_tensor* input, int64_t size, double alpha, double beta, double
     k, trt_tensor** out);
+
+/**
+ * Divides by the root of the mean square over the last dimensions, whose sizes are `normalized_shape`, then scales
+ * by `weight` of that shape. `eps` is added to the mean; by default it is the precision of the dtype in which it
+ * is computed (float32 for 16-bit floats).
+ * Gradient: through the operators that it is made of.
+ * Schema: `rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rms_norm(const trt_tensor* input, const int64_t* normalized_shape, size_t
+    normalized_shape_count, const trt_tensor* weight, const double* eps, trt_tensor** out);
 
 /* --- nn_pool --- */
 
@@ -4647,6 +4700,109 @@ TRT_API trt_status* trt_affine_grid(const trt_tensor* theta, const int64_t* size
 TRT_API trt_status* trt_scaled_dot_product_attention(const trt_tensor* query, const trt_tensor* key, const
     trt_tensor* value, const trt_tensor* attn_mask, double dropout_p, bool is_causal, const double* scale, bool
     enable_gqa, trt_tensor** out);
+
+/**
+ * A long short-term memory over `input` [t, n, i] ([n, t, i] with `batch_first`). `hx` holds the first hidden
+ * state [layers * directions, n, p] and cell [layers * directions, n, h]. `params` holds for each layer and
+ * direction w_ih [4 h, i], w_hh [4 h, p], with `has_biases` b_ih and b_hh [4 h], and with projections w_hr [p, h]
+ * (p is h otherwise); gates in the order input, forget, cell, output. `dropout` is applied between layers when
+ * `train`. Gives the last layer's states [t, n, directions * p] and the last states and cells of all layers.
+ * Gradient: through the operators that it is made of.
+ * Schema: `lstm(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool
+ * train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor h_n, Tensor c_n)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lstm(const trt_tensor* input, const trt_tensor* const* hx, size_t hx_count, const
+    trt_tensor* const* params, size_t params_count, bool has_biases, int64_t num_layers, double dropout, bool train,
+    bool bidirectional, bool batch_first, trt_tensor** out_output, trt_tensor** out_h_n, trt_tensor** out_c_n);
+
+/**
+ * As lstm, for gated recurrent units: `hx` is the first state [layers * directions, n, h]; weights and biases have
+ * 3 h rows, gates in the order reset, update, new.
+ * Gradient: through the operators that it is made of.
+ * Schema: `gru(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool
+ * train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor h_n)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gru(const trt_tensor* input, const trt_tensor* hx, const trt_tensor* const* params, size_t
+    params_count, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool
+    batch_first, trt_tensor** out_output, trt_tensor** out_h_n);
+
+/**
+ * As lstm, for an Elman network with tanh: `hx` is the first state [layers * directions, n, h]; weights and biases
+ * have h rows.
+ * Gradient: through the operators that it is made of.
+ * Schema: `rnn_tanh(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool
+ * train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor h_n)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rnn_tanh(const trt_tensor* input, const trt_tensor* hx, const trt_tensor* const* params,
+    size_t params_count, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool
+    batch_first, trt_tensor** out_output, trt_tensor** out_h_n);
+
+/**
+ * As lstm, for an Elman network with relu: `hx` is the first state [layers * directions, n, h]; weights and biases
+ * have h rows.
+ * Gradient: through the operators that it is made of.
+ * Schema: `rnn_relu(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool
+ * train, bool bidirectional, bool batch_first) -> (Tensor output, Tensor h_n)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rnn_relu(const trt_tensor* input, const trt_tensor* hx, const trt_tensor* const* params,
+    size_t params_count, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool
+    batch_first, trt_tensor** out_output, trt_tensor** out_h_n);
+
+/**
+ * One step of lstm: `input` [n, i] or [i], `hx` the hidden state and the cell [n, h] or [h]; the new ones.
+ * Gradient: through the operators that it is made of.
+ * Schema: `lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) ->
+ * (Tensor h, Tensor c)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lstm_cell(const trt_tensor* input, const trt_tensor* const* hx, size_t hx_count, const
+    trt_tensor* w_ih, const trt_tensor* w_hh, const trt_tensor* b_ih, const trt_tensor* b_hh, trt_tensor** out_h,
+    trt_tensor** out_c);
+
+/**
+ * One step of gru: `input` [n, i] or [i], `hx` the state [n, h] or [h]; the new state.
+ * Gradient: through the operators that it is made of.
+ * Schema: `gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) ->
+ * Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gru_cell(const trt_tensor* input, const trt_tensor* hx, const trt_tensor* w_ih, const
+    trt_tensor* w_hh, const trt_tensor* b_ih, const trt_tensor* b_hh, trt_tensor** out);
+
+/**
+ * One step of rnn_tanh: `input` [n, i] or [i], `hx` the state [n, h] or [h]; the new state.
+ * Gradient: through the operators that it is made of.
+ * Schema: `rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)
+ * -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rnn_tanh_cell(const trt_tensor* input, const trt_tensor* hx, const trt_tensor* w_ih, const
+    trt_tensor* w_hh, const trt_tensor* b_ih, const trt_tensor* b_hh, trt_tensor** out);
+
+/**
+ * One step of rnn_relu: `input` [n, i] or [i], `hx` the state [n, h] or [h]; the new state.
+ * Gradient: through the operators that it is made of.
+ * Schema: `rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)
+ * -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rnn_relu_cell(const trt_tensor* input, const trt_tensor* hx, const trt_tensor* w_ih, const
+    trt_tensor* w_hh, const trt_tensor* b_ih, const trt_tensor* b_hh, trt_tensor** out);
+
+/**
+ * Turns pairs of elements of the last dimension of `input` [..., s, d] by angles whose `cos` and `sin` [s, r / 2]
+ * (or what broadcasts to [..., s, r / 2]) are given, r being even and at most d: elements i and i + r / 2, or with
+ * `interleaved` 2 i and 2 i + 1. Elements from r on stay.
+ * Gradient: through the operators that it is made of.
+ * Schema: `rotary_embedding(Tensor input, Tensor cos, Tensor sin, bool interleaved=False) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rotary_embedding(const trt_tensor* input, const trt_tensor* cos, const trt_tensor* sin, bool
+    interleaved, trt_tensor** out);
 
 /* --- nn_volume --- */
 

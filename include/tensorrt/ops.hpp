@@ -3926,6 +3926,21 @@ inline Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p = 2
   return Tensor::adopt(out_c);
 }
 /**
+ * The sum (`mode` 0), mean (1) or maximum (2) of the rows of `weight` [n, d] that each bag names: bag i holds `indices` [m] from `offsets[i]` to the
+ * next offset; with `include_last_offset` the last one only ends. `per_sample_weights` [m] (sum only) multiply rows; rows `padding_idx` take no part;
+ * empty bags give zeros. The gradient is dense, also with `sparse`. Also gives the bag of each index, the size of each bag, and where maxima come from
+ * (empty for other modes).
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool scale_grad_by_freq = false, std::int64_t mode = 0, bool sparse = false, OptionalTensorRef per_sample_weights = {}, bool include_last_offset = false, std::optional<std::int64_t> padding_idx = std::nullopt) {
+  trt_tensor* out_output_c{};
+  trt_tensor* out_offset2bag_c{};
+  trt_tensor* out_bag_size_c{};
+  trt_tensor* out_max_indices_c{};
+  check(trt_embedding_bag(weight.get(), indices.get(), offsets.get(), scale_grad_by_freq, mode, sparse, per_sample_weights.get(), include_last_offset, padding_idx ? &*padding_idx : nullptr, &out_output_c, &out_offset2bag_c, &out_bag_size_c, &out_max_indices_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_offset2bag_c), Tensor::adopt(out_bag_size_c), Tensor::adopt(out_max_indices_c)};
+}
+/**
  * The negative log likelihood of class indices. `input` holds log-probabilities [n, c, ...] or [c], `target` int64 [n, ...] or a 0-d tensor; 'mean' is
  * weighted by `weight` [c].
  * Gradient: through the operators that it is made of.
@@ -4099,6 +4114,26 @@ inline Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const
   return Tensor::adopt(out_c);
 }
 /**
+ * Connectionist temporal classification: the negative log likelihood of label sequences. `log_probs` [t, n, c] or [t, c] holds log-probabilities;
+ * `targets` [n, s], or all labels one after another, int64 or int32, without `blank`. 'mean' divides each loss by the target's length (at least 1)
+ * first. With `zero_infinity` infinite losses (targets longer than the input) count as zero, and so do their gradients.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths, IntArrayRef target_lengths, std::int64_t blank = 0, const std::string& reduction = "mean", bool zero_infinity = false) {
+  trt_tensor* out_c{};
+  check(trt_ctc_loss_intlist(log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, reduction.c_str(), zero_infinity, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * ctc_loss with the lengths as integer tensors [n], or 0-d for a single sequence.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths, std::int64_t blank = 0, const std::string& reduction = "mean", bool zero_infinity = false) {
+  trt_tensor* out_c{};
+  check(trt_ctc_loss_tensor(log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, reduction.c_str(), zero_infinity, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
  * Normalizes over the last dimensions, whose sizes are `normalized_shape`, then scales by `weight` and shifts by `bias`, which have that shape.
  * Gradient: through the operators that it is made of.
  */
@@ -4169,6 +4204,16 @@ inline Tensor instance_norm(const Tensor& input, OptionalTensorRef running_mean 
 inline Tensor local_response_norm(const Tensor& input, std::int64_t size, double alpha = 0.0001, double beta = 0.75, double k = 1.0) {
   trt_tensor* out_c{};
   check(trt_local_response_norm(input.get(), size, alpha, beta, k, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * Divides by the root of the mean square over the last dimensions, whose sizes are `normalized_shape`, then scales by `weight` of that shape. `eps` is
+ * added to the mean; by default it is the precision of the dtype in which it is computed (float32 for 16-bit floats).
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, OptionalTensorRef weight = {}, std::optional<double> eps = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_rms_norm(input.get(), normalized_shape.data(), normalized_shape.size(), weight.get(), eps ? &*eps : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
 /**
@@ -4425,6 +4470,104 @@ inline Tensor affine_grid(const Tensor& theta, IntArrayRef size, std::optional<b
 inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, OptionalTensorRef attn_mask = {}, double dropout_p = 0.0, bool is_causal = false, std::optional<double> scale = std::nullopt, bool enable_gqa = false) {
   trt_tensor* out_c{};
   check(trt_scaled_dot_product_attention(query.get(), key.get(), value.get(), attn_mask.get(), dropout_p, is_causal, scale ? &*scale : nullptr, enable_gqa, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * A long short-term memory over `input` [t, n, i] ([n, t, i] with `batch_first`). `hx` holds the first hidden state [layers * directions, n, p] and cell
+ * [layers * directions, n, h]. `params` holds for each layer and direction w_ih [4 h, i], w_hh [4 h, p], with `has_biases` b_ih and b_hh [4 h], and with
+ * projections w_hr [p, h] (p is h otherwise); gates in the order input, forget, cell, output. `dropout` is applied between layers when `train`. Gives
+ * the last layer's states [t, n, directions * p] and the last states and cells of all layers.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, TensorList hx, TensorList params, bool has_biases, std::int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) {
+  const auto hx_handles = detail::handles(hx);
+  const auto params_handles = detail::handles(params);
+  trt_tensor* out_output_c{};
+  trt_tensor* out_h_n_c{};
+  trt_tensor* out_c_n_c{};
+  check(trt_lstm(input.get(), hx_handles.data(), hx_handles.size(), params_handles.data(), params_handles.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, &out_output_c, &out_h_n_c, &out_c_n_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_h_n_c), Tensor::adopt(out_c_n_c)};
+}
+/**
+ * As lstm, for gated recurrent units: `hx` is the first state [layers * directions, n, h]; weights and biases have 3 h rows, gates in the order reset,
+ * update, new.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor> gru(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases, std::int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) {
+  const auto params_handles = detail::handles(params);
+  trt_tensor* out_output_c{};
+  trt_tensor* out_h_n_c{};
+  check(trt_gru(input.get(), hx.get(), params_handles.data(), params_handles.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, &out_output_c, &out_h_n_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_h_n_c)};
+}
+/**
+ * As lstm, for an Elman network with tanh: `hx` is the first state [layers * directions, n, h]; weights and biases have h rows.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases, std::int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) {
+  const auto params_handles = detail::handles(params);
+  trt_tensor* out_output_c{};
+  trt_tensor* out_h_n_c{};
+  check(trt_rnn_tanh(input.get(), hx.get(), params_handles.data(), params_handles.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, &out_output_c, &out_h_n_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_h_n_c)};
+}
+/**
+ * As lstm, for an Elman network with relu: `hx` is the first state [layers * directions, n, h]; weights and biases have h rows.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor> rnn_relu(const Tensor& input, const Tensor& hx, TensorList params, bool has_biases, std::int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) {
+  const auto params_handles = detail::handles(params);
+  trt_tensor* out_output_c{};
+  trt_tensor* out_h_n_c{};
+  check(trt_rnn_relu(input.get(), hx.get(), params_handles.data(), params_handles.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, &out_output_c, &out_h_n_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_h_n_c)};
+}
+/**
+ * One step of lstm: `input` [n, i] or [i], `hx` the hidden state and the cell [n, h] or [h]; the new ones.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorList hx, const Tensor& w_ih, const Tensor& w_hh, OptionalTensorRef b_ih = {}, OptionalTensorRef b_hh = {}) {
+  const auto hx_handles = detail::handles(hx);
+  trt_tensor* out_h_c{};
+  trt_tensor* out_c_c{};
+  check(trt_lstm_cell(input.get(), hx_handles.data(), hx_handles.size(), w_ih.get(), w_hh.get(), b_ih.get(), b_hh.get(), &out_h_c, &out_c_c));
+  return {Tensor::adopt(out_h_c), Tensor::adopt(out_c_c)};
+}
+/**
+ * One step of gru: `input` [n, i] or [i], `hx` the state [n, h] or [h]; the new state.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, OptionalTensorRef b_ih = {}, OptionalTensorRef b_hh = {}) {
+  trt_tensor* out_c{};
+  check(trt_gru_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), b_ih.get(), b_hh.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * One step of rnn_tanh: `input` [n, i] or [i], `hx` the state [n, h] or [h]; the new state.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, OptionalTensorRef b_ih = {}, OptionalTensorRef b_hh = {}) {
+  trt_tensor* out_c{};
+  check(trt_rnn_tanh_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), b_ih.get(), b_hh.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * One step of rnn_relu: `input` [n, i] or [i], `hx` the state [n, h] or [h]; the new state.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, OptionalTensorRef b_ih = {}, OptionalTensorRef b_hh = {}) {
+  trt_tensor* out_c{};
+  check(trt_rnn_relu_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), b_ih.get(), b_hh.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * Turns pairs of elements of the last dimension of `input` [..., s, d] by angles whose `cos` and `sin` [s, r / 2] (or what broadcasts to [..., s, r /
+ * 2]) are given, r being even and at most d: elements i and i + r / 2, or with `interleaved` 2 i and 2 i + 1. Elements from r on stay.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor rotary_embedding(const Tensor& input, const Tensor& cos, const Tensor& sin, bool interleaved = false) {
+  trt_tensor* out_c{};
+  check(trt_rotary_embedding(input.get(), cos.get(), sin.get(), interleaved, &out_c));
   return Tensor::adopt(out_c);
 }
 /**

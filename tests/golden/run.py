@@ -36,7 +36,7 @@ TOLERANCE = {"complex128": (1e-7, 1e-9), "complex64": (1.3e-6, 1e-5), "float64":
 GRAD_TOLERANCE = (1e-6, 1e-8)
 # Operators that add up many products or elements: ten times the tolerance in float32.
 LONG_SUMS = re.compile(r"sum|mean|prod|norm|var|std|mm|mv|dot|addr|matmul|linear|conv|einsum|inner|outer|loss|entropy|soft(max|min)|pool|dist|"
-                       r"similarity|interpolate|upsample|trace|integrate|trapez|cov|corrcoef|linalg|fft|kl_div|cross|cdist|bag|scatter|index_(add|reduce)")
+                       r"similarity|interpolate|upsample|trace|integrate|trapez|cov|corrcoef|linalg|fft|kl_div|cross|cdist|bag|attention|lstm|gru|rnn|scatter|index_(add|reduce)")
 UNDEFINED_VALUES = re.compile(r"(^|_)empty")
 # Decompositions whose columns have a free sign: magnitudes are compared, and no gradients (they depend on the signs).
 FREE_SIGNS = re.compile(r"(^|\.)(qr|svd|eigh|eig|geqrf)$")

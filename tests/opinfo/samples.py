@@ -115,7 +115,7 @@ def from_case(operators, case, origin):
 # --- calls made up from a schema ------------------------------------------------------------------------------------------
 
 _SHAPES = [(3, 4), (4,), (2, 3, 4), (), (4, 4), (2, 3, 5, 5), (2, 2, 4, 4, 4), (2, 4, 4)]
-_INDEX_NAMES = ("index", "indices", "target", "repeats")
+_INDEX_NAMES = ("index", "indices", "target", "repeats", "offsets", "bags")
 _POSITIVE_NAMES = ("var", "std", "running_var")
 _MASK_NAMES = ("mask", "condition")
 _TEXTS = {"reduce": ["add", "sum", "amax"], "reduction": ["mean", "none", "sum"], "mode": ["constant", "reflect"], "p": ["fro"]}

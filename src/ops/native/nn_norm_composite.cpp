@@ -113,4 +113,20 @@ Tensor local_response_norm(const Tensor& input, int64_t size, double alpha, doub
   return op::div(input, op::pow(op::add(op::mul(mean, alpha), k), beta));
 }
 
+Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, std::optional<double> eps) {
+  TRT_CHECK_CODE(is_floating(input.dtype()), Code::kNotSupported, "rms_norm: not supported for dtype ", input.dtype());
+  const size_t n = normalized_shape.size(), have = input.sizes().size();
+  TRT_CHECK(n > 0 && n <= have && input.sizes().slice(have - n, n) == normalized_shape, "rms_norm: input of shape ", input.sizes(),
+            " does not end in normalized_shape ", normalized_shape);
+  TRT_CHECK(!weight.defined() || weight.sizes() == normalized_shape, "rms_norm: weight must have shape ", normalized_shape, ", got ", weight);
+  const DType compute = is_reduced_floating(input.dtype()) ? DType::Float32 : input.dtype();
+  const double added = eps.value_or(compute == DType::Float64 ? 0x1p-52 : 0x1p-23);
+  DimVector dims;
+  for (size_t d = 1; d <= n; ++d) dims.push_back(-static_cast<int64_t>(d));
+  const Tensor x = compute == input.dtype() ? input : op::to(input, compute);
+  Tensor y = op::mul(x, op::rsqrt(op::add(op::mean(op::mul(x, x), dims, true), Scalar(added))));
+  if (weight.defined()) y = op::mul(y, weight);
+  return y.dtype() == input.dtype() ? y : op::to(y, input.dtype());
+}
+
 }  // namespace trt::composite

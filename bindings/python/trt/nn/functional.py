@@ -109,68 +109,18 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         if offsets is not None:
             raise ValueError("embedding_bag: an input of two dimensions takes no offsets")
         bags, n = input.shape
-        rows, starts = input.reshape(-1), _ops["arange"](0, bags) * n
-    elif input.dim() == 1:
-        if offsets is None or offsets.dim() != 1:
-            raise ValueError("embedding_bag: an input of one dimension needs offsets of one dimension")
-        rows, starts, ends = input, offsets.long(), offsets.long()
-        if include_last_offset:
-            if ends.numel() == 0:
-                raise ValueError("embedding_bag: with include_last_offset offsets must not be empty")
-            starts = ends[:-1]
-        if ends.numel() and (int(ends[0]) != 0 or bool((ends[1:] < ends[:-1]).any()) or int(ends[-1]) > rows.numel()):
-            raise ValueError(f"embedding_bag: offsets must begin with 0, not decrease and end at {rows.numel()} at most, got {offsets.tolist()}")
-        if include_last_offset:
-            rows = rows[:int(ends[-1])]
-            per_sample_weights = per_sample_weights if per_sample_weights is None else per_sample_weights[:int(ends[-1])]
-        bags = starts.numel()
-    else:
+        offsets, include_last_offset = _ops["arange"](0, bags + 1) * n, True
+        input = input.reshape(-1)
+    elif input.dim() != 1:
         raise ValueError(f"embedding_bag: input must have one dimension or two, got {list(input.shape)}")
+    elif offsets is None or offsets.dim() != 1:
+        raise ValueError("embedding_bag: an input of one dimension needs offsets of one dimension")
     if padding_idx is not None and not -weight.size(0) <= padding_idx < weight.size(0):
         raise ValueError("Padding_idx must be within num_embeddings")
     if max_norm is not None:
-        _limit_norms(rows, weight, max_norm, norm_type)
-    if bags == 0:
-        return weight.new_zeros((0, weight.size(1)))
-    bag = _ops["searchsorted"](starts, _ops["arange"](0, rows.numel()), right=True) - 1
-    vectors = _ops["embedding"](weight, rows, -1, scale_grad_by_freq)
-    if vectors.dtype in (_C._dtypes["float16"], _C._dtypes["bfloat16"]):
-        vectors = vectors.float()
-    if per_sample_weights is not None:
-        vectors = vectors * per_sample_weights.to(vectors.dtype).unsqueeze(1)
-    if padding_idx is not None:
-        kept = rows != padding_idx % weight.size(0)
-        bag, vectors = bag[kept], vectors[kept]
-    count = _ops["zeros"]((bags,), dtype=_C._dtypes["int64"]).index_add(0, bag, _ops["ones_like"](bag))
-    if mode == "max":
-        # A table of the rows of each bag, with one more row of -inf where a bag has fewer.
-        first = count.cumsum(0) - count
-        table = _ops["full"]((bags, max(1, int(count.max()))), bag.numel(), dtype=_C._dtypes["int64"])
-        table[bag, _ops["arange"](0, bag.numel()) - first[bag]] = _ops["arange"](0, bag.numel())
-        padded = _ops["cat"]([vectors, vectors.new_full((1, vectors.size(1)), -math.inf)])
-        largest = padded[table].max(1)[0]
-        return largest.masked_fill((count == 0).unsqueeze(1), 0).to(weight.dtype)
-    total = vectors.new_zeros((bags, weight.size(1))).index_add(0, bag, vectors)
-    if mode == "mean":
-        total = total / count.clamp(min=1).unsqueeze(1)
-    return total.to(weight.dtype)
-
-
-def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """Divides by the root of the mean square over the last dimensions, whose sizes are `normalized_shape`, then scales by `weight`. `eps` is the
-    dtype's precision at first."""
-    shape = tuple(normalized_shape)
-    if not shape or tuple(input.shape[-len(shape):]) != shape:
-        raise _C.InvalidArgumentError(f"rms_norm: normalized_shape {list(shape)} does not fit input shape {list(input.shape)}")
-    if weight is not None and tuple(weight.shape) != shape:
-        raise _C.InvalidArgumentError(f"rms_norm: weight must have shape {list(shape)}, got {list(weight.shape)}")
-    narrow = input.dtype in (_C._dtypes["float16"], _C._dtypes["bfloat16"])
-    x = input.float() if narrow else input
-    if eps is None:
-        eps = 2.0**-52 if x.dtype == _C._dtypes["float64"] else 2.0**-23
-    y = x * _ops["rsqrt"]((x * x).mean(list(range(-len(shape), 0)), True) + eps)
-    y = y if weight is None else y * weight
-    return y.to(input.dtype) if narrow else y
+        _limit_norms(input, weight, max_norm, norm_type)
+    return _ops["embedding_bag"](weight, input, offsets, scale_grad_by_freq, ("sum", "mean", "max").index(mode), sparse, per_sample_weights, include_last_offset,
+                                 padding_idx)[0]
 
 
 def _max_pool(name, dims):

@@ -3,7 +3,7 @@
 from trt.nn import functional as F
 from trt.nn.module import Module
 
-__all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss",
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss",
            "MSELoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss",
            "SoftMarginLoss", "TripletMarginLoss"]
 
@@ -55,6 +55,7 @@ BCELoss = _loss("BCELoss", F.binary_cross_entropy, "Binary cross entropy of prob
 BCEWithLogitsLoss = _loss("BCEWithLogitsLoss", F.binary_cross_entropy_with_logits, "Binary cross entropy of logits.", ("weight", "pos_weight"), weight=None,
                           pos_weight=None)
 KLDivLoss = _loss("KLDivLoss", F.kl_div, "Kullback-Leibler divergence of log-probabilities from `target`.", log_target=False)
+CTCLoss = _loss("CTCLoss", F.ctc_loss, "Connectionist temporal classification: of log-probabilities [t, n, c], targets and lengths.", blank=0, zero_infinity=False)
 CosineEmbeddingLoss = _loss("CosineEmbeddingLoss", F.cosine_embedding_loss, "1 - cos for targets 1, max(0, cos - margin) for -1.", margin=0.0)
 HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", F.hinge_embedding_loss, "x for targets 1, max(0, margin - x) for -1.", margin=1.0)
 MarginRankingLoss = _loss("MarginRankingLoss", F.margin_ranking_loss, "max(0, -y (x1 - x2) + margin).", margin=0.0)
