@@ -180,6 +180,66 @@ func NewGroupNorm(numGroups, numChannels int, options ...NormalizationOptions) (
 	return norm("NewGroupNorm", options, func(c, out unsafe.Pointer) uintptr { return capi.Trt_group_norm_create(numGroups, numChannels, c, out) })
 }
 
+// RecurrentOptions are the options of recurrent layers. Cells take Bias, Relu, DType and Generator only.
+type RecurrentOptions struct {
+	NumLayers     int            // 1
+	ProjSize      int            // 0; otherwise the size that hidden states are projected to. LSTM only
+	Dropout       float64        // between layers, in training mode
+	Bias          Optional[bool] // true
+	BatchFirst    bool           // input and output begin with the batch
+	Bidirectional bool           // a second direction, whose output stands behind the first one's
+	Relu          bool           // instead of tanh. RNN and its cell only
+	DType         DType          // the default dtype
+	Generator     *Generator     // for the initial values; the default generator
+}
+
+func recurrent(op string, inputSize, hiddenSize int, options []RecurrentOptions,
+	create func(input, hidden int, options, out unsafe.Pointer) uintptr) (*Module, error) {
+	o, err := pick(op, options)
+	if err != nil {
+		return nil, err
+	}
+	return layer(op, o.Generator, capi.Trt_recurrent_options_init, func(c *capi.RecurrentOptions, g uintptr) error {
+		if o.NumLayers != 0 {
+			c.NumLayers = int64(o.NumLayers)
+		}
+		c.ProjSize, c.Dropout, c.Bias, c.DType, c.Generator = int64(o.ProjSize), o.Dropout, o.Bias.or(c.Bias), int32(o.DType.c()), g
+		c.BatchFirst, c.Bidirectional, c.Relu = o.BatchFirst, o.Bidirectional, o.Relu
+		return nil
+	}, func(c, out unsafe.Pointer) uintptr { return create(inputSize, hiddenSize, c, out) })
+}
+
+// NewLSTM makes a long short-term memory: x [t, n, inputSize] or [t, inputSize] -> [t, n, directions * size]. Forward begins with zeros and gives the
+// output alone; ForwardRecurrent takes and gives states.
+func NewLSTM(inputSize, hiddenSize int, options ...RecurrentOptions) (*Module, error) {
+	return recurrent("NewLSTM", inputSize, hiddenSize, options, capi.Trt_lstm_create)
+}
+
+// NewGRU makes gated recurrent units; as NewLSTM, with one state.
+func NewGRU(inputSize, hiddenSize int, options ...RecurrentOptions) (*Module, error) {
+	return recurrent("NewGRU", inputSize, hiddenSize, options, capi.Trt_gru_create)
+}
+
+// NewRNN makes Elman layers with tanh or relu; as NewGRU.
+func NewRNN(inputSize, hiddenSize int, options ...RecurrentOptions) (*Module, error) {
+	return recurrent("NewRNN", inputSize, hiddenSize, options, capi.Trt_rnn_create)
+}
+
+// NewLSTMCell makes one step of an LSTM: x [n, inputSize] or [inputSize] -> the new hidden state.
+func NewLSTMCell(inputSize, hiddenSize int, options ...RecurrentOptions) (*Module, error) {
+	return recurrent("NewLSTMCell", inputSize, hiddenSize, options, capi.Trt_lstm_cell_create)
+}
+
+// NewGRUCell makes one step of a GRU.
+func NewGRUCell(inputSize, hiddenSize int, options ...RecurrentOptions) (*Module, error) {
+	return recurrent("NewGRUCell", inputSize, hiddenSize, options, capi.Trt_gru_cell_create)
+}
+
+// NewRNNCell makes one step of an Elman layer.
+func NewRNNCell(inputSize, hiddenSize int, options ...RecurrentOptions) (*Module, error) {
+	return recurrent("NewRNNCell", inputSize, hiddenSize, options, capi.Trt_rnn_cell_create)
+}
+
 // NewIdentity gives its input.
 func NewIdentity() (*Module, error) { return newModule(capi.Trt_identity_create) }
 
@@ -240,6 +300,81 @@ func NewSoftplus(beta, threshold float64) (*Module, error) {
 
 // NewHardswish is x relu6(x + 3) / 6.
 func NewHardswish() (*Module, error) { return newModule(capi.Trt_hardswish_create) }
+
+// NewSELU is elu with fixed factors that keep mean and variance.
+func NewSELU() (*Module, error) { return newModule(capi.Trt_selu_create) }
+
+// NewCELU is max(x, 0) + min(alpha (exp(x / alpha) - 1), 0) (PyTorch's default: 1).
+func NewCELU(alpha float64) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_celu_create(alpha, out) })
+}
+
+// NewHardtanh is x limited to [minVal, maxVal] (PyTorch's defaults: -1 and 1).
+func NewHardtanh(minVal float64, maxVal float64) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_hardtanh_create(minVal, maxVal, out) })
+}
+
+// NewHardsigmoid is relu6(x + 3) / 6.
+func NewHardsigmoid() (*Module, error) { return newModule(capi.Trt_hardsigmoid_create) }
+
+// NewLogSigmoid is The logarithm of the sigmoid.
+func NewLogSigmoid() (*Module, error) { return newModule(capi.Trt_log_sigmoid_create) }
+
+// NewSoftsign is x / (1 + |x|).
+func NewSoftsign() (*Module, error) { return newModule(capi.Trt_softsign_create) }
+
+// NewTanhshrink is x - tanh(x).
+func NewTanhshrink() (*Module, error) { return newModule(capi.Trt_tanhshrink_create) }
+
+// NewSoftshrink is x moved towards zero by lambd, zero within (PyTorch's default: 0.5).
+func NewSoftshrink(lambd float64) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_softshrink_create(lambd, out) })
+}
+
+// NewHardshrink is x, or zero within [-lambd, lambd] (PyTorch's default: 0.5).
+func NewHardshrink(lambd float64) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_hardshrink_create(lambd, out) })
+}
+
+// NewThreshold is x, or value where x <= threshold.
+func NewThreshold(threshold float64, value float64) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_threshold_create(threshold, value, out) })
+}
+
+// NewGLU is The first half along dim times the sigmoid of the second (PyTorch's default: -1).
+func NewGLU(dim int) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_glu_create(dim, out) })
+}
+
+// NewSoftmin is Softmax of -x along dim.
+func NewSoftmin(dim int) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_softmin_create(dim, out) })
+}
+
+// NewPixelShuffle is x [..., c r r, h, w] -> [..., c, h r, w r] for the factor r.
+func NewPixelShuffle(upscaleFactor int) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_pixel_shuffle_create(upscaleFactor, out) })
+}
+
+// NewPixelUnshuffle is x [..., c, h r, w r] -> [..., c r r, h, w] for the factor r.
+func NewPixelUnshuffle(downscaleFactor int) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_pixel_unshuffle_create(downscaleFactor, out) })
+}
+
+// NewChannelShuffle is Interleaves groups of the channels (dimension 1).
+func NewChannelShuffle(groups int) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_channel_shuffle_create(groups, out) })
+}
+
+// NewAdaptiveAvgPool1d is Means of windows such that the output is [.., outputSize].
+func NewAdaptiveAvgPool1d(outputSize int) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_adaptive_avg_pool1d_create(outputSize, out) })
+}
+
+// NewAdaptiveMaxPool1d is Maxima of windows such that the output is [.., outputSize].
+func NewAdaptiveMaxPool1d(outputSize int) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_adaptive_max_pool1d_create(outputSize, out) })
+}
 
 // NewSoftmax is softmax along a dimension.
 func NewSoftmax(dim int) (*Module, error) {

@@ -54,6 +54,31 @@ func (m *Module) Forward(input *Tensor) (*Tensor, error) {
 	return adopt(w | wordSpecial), nil
 }
 
+// ForwardRecurrent runs a recurrent layer or cell from given states; nil stands for zeros, and cell is for an LSTM only. It gives the output, the last
+// hidden states, and the last cells (nil where there are none).
+func (m *Module) ForwardRecurrent(input, hidden, cell *Tensor) (output, lastHidden, lastCell *Tensor, err error) {
+	m0 := m.object().enter()
+	h0, h1, h2 := input.enter(), hidden.enter(), cell.enter()
+	w := closedArgument
+	var out [3]uintptr
+	if m0 != 0 || m.object() == nil {
+		w = capi.Trt_recurrent_forward(m0, h0, h1, h2, unsafe.Pointer(&out[0]), unsafe.Pointer(&out[1]), unsafe.Pointer(&out[2]))
+	}
+	cell.exit(h2)
+	hidden.exit(h1)
+	input.exit(h0)
+	m.object().exit(m0)
+	if w != 0 {
+		return nil, nil, nil, failure(w&^1, "ForwardRecurrent", input, hidden, cell)
+	}
+	if out[2] == 0 {
+		capi.Describe(out[:2])
+		return adopt(out[0]), adopt(out[1]), nil, nil
+	}
+	capi.Describe(out[:])
+	return adopt(out[0]), adopt(out[1]), adopt(out[2]), nil
+}
+
 // ForwardPreHook sees the input of a module before it computes. It returns nil, or another input. What it is given is closed afterwards (Share gives a
 // handle that stays).
 type ForwardPreHook func(m *Module, input *Tensor) (*Tensor, error)

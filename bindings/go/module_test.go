@@ -88,10 +88,15 @@ func TestModules(t *testing.T) {
 	for _, m := range []*Module{must(NewIdentity()), must(NewReLU6()), must(NewLeakyReLU(0.1)), must(NewELU(1)), must(NewGELU(true)), must(NewSiLU()), must(NewMish()),
 		must(NewSigmoid()), must(NewTanh()), must(NewSoftplus(1, 20)), must(NewHardswish()), must(NewSoftmax(1)), must(NewLogSoftmax(1)),
 		must(NewAvgPool2d([]int{2, 2}, PoolingOptions{Stride: []int{1}, CountIncludePad: Some(false)})), must(NewAdaptiveAvgPool2d(2, 2)),
+		must(NewSELU()), must(NewCELU(1)), must(NewHardtanh(-1, 1)), must(NewHardsigmoid()), must(NewLogSigmoid()), must(NewSoftsign()), must(NewTanhshrink()),
+		must(NewSoftshrink(0.5)), must(NewHardshrink(0.5)), must(NewThreshold(1, 1)), must(NewGLU(-1)),
+		must(NewSoftmin(1)), must(NewPixelShuffle(1)), must(NewPixelUnshuffle(1)), must(NewChannelShuffle(1)),
 		must(NewAdaptiveMaxPool2d(2, 2)), must(NewGroupNorm(1, 1)), must(NewLayerNorm([]int{8, 8}, NormalizationOptions{Eps: Some(1e-3)})), must(NewUnflatten(1, 1, 1))} {
 		must(m.Forward(x))
 	}
 	must(must(NewConv1d(2, 3, 3, ConvolutionOptions{Groups: 1, Stride: []int{2}})).Forward(must(Ones([]int{1, 2, 9}))))
+	must(must(NewAdaptiveAvgPool1d(2)).Forward(must(Ones([]int{1, 2, 9}))))
+	must(must(NewAdaptiveMaxPool1d(2)).Forward(must(Ones([]int{1, 2, 9}))))
 	must(must(NewBatchNorm1d(2)).Forward(must(Randn([]int{4, 2}))))
 	rows := must(NewEmbedding(4, 2, NewEmbeddingOptions{PaddingIdx: Some(0)}))
 	equal(t, must(ToSlice[float32](must(rows.Forward(must(FromSlice([]int{0})))))), []float32{0, 0})
@@ -99,6 +104,29 @@ func TestModules(t *testing.T) {
 	fails(t, err, InvalidArgument, "kernel")
 	_, err = NewLinear(-1, 2)
 	fails(t, err, InvalidArgument)
+}
+
+func TestRecurrent(t *testing.T) {
+	x := must(Randn([]int{5, 3, 2}))
+	for i, m := range []*Module{must(NewLSTM(2, 4, RecurrentOptions{NumLayers: 2, Bidirectional: true})), must(NewGRU(2, 4)),
+		must(NewRNN(2, 4, RecurrentOptions{Relu: true}))} {
+		output, hidden, cell, err := m.ForwardRecurrent(x, nil, nil)
+		check(t, err)
+		equal(t, output.Shape()[0], 5)
+		if (cell != nil) != (i == 0) {
+			t.Fatal("cells are those of an LSTM")
+		}
+		again, _, _, err := m.ForwardRecurrent(x, hidden, cell)
+		check(t, err)
+		equal(t, again.Shape(), output.Shape())
+	}
+	for _, m := range []*Module{must(NewLSTMCell(2, 4)), must(NewGRUCell(2, 4)), must(NewRNNCell(2, 4))} {
+		equal(t, must(m.Forward(must(x.Select(0, 0)))).Shape(), []int{3, 4})
+	}
+	_, _, _, err := must(NewIdentity()).ForwardRecurrent(x, nil, nil)
+	fails(t, err, InvalidArgument, "Identity")
+	_, err = NewGRU(2, 0)
+	fails(t, err, InvalidArgument, "hidden_size")
 }
 
 func second[T any](_ T, err error) error { return err }

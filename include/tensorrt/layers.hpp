@@ -306,6 +306,142 @@ class GroupNorm : public Layer<GroupNorm> {
       : GroupNorm(GroupNormOptions(num_groups, num_channels)) {}
 };
 
+/** Options of LSTM, GRU, RNN and their cells; cells take the sizes, `bias` and `relu` only. */
+class RecurrentOptions : public ParameterOptions<RecurrentOptions, trt_recurrent_options> {
+ public:
+  RecurrentOptions(std::int64_t input_size, std::int64_t hidden_size)
+      : ParameterOptions(trt_recurrent_options_init), input_size_(input_size), hidden_size_(hidden_size) {}
+  RecurrentOptions& num_layers(std::int64_t v) {
+    c_.num_layers = v;
+    return *this;
+  }
+  /** LSTM only: the size that hidden states are projected to. */
+  RecurrentOptions& proj_size(std::int64_t v) {
+    c_.proj_size = v;
+    return *this;
+  }
+  /** Between layers, in training mode. */
+  RecurrentOptions& dropout(double v) {
+    c_.dropout = v;
+    return *this;
+  }
+  RecurrentOptions& bias(bool v) {
+    c_.bias = v;
+    return *this;
+  }
+  RecurrentOptions& batch_first(bool v) {
+    c_.batch_first = v;
+    return *this;
+  }
+  RecurrentOptions& bidirectional(bool v) {
+    c_.bidirectional = v;
+    return *this;
+  }
+  /** RNN and RNNCell: instead of tanh. */
+  RecurrentOptions& relu(bool v) {
+    c_.relu = v;
+    return *this;
+  }
+  std::int64_t input_size() const { return input_size_; }
+  std::int64_t hidden_size() const { return hidden_size_; }
+
+ private:
+  std::int64_t input_size_, hidden_size_;
+};
+using LSTMOptions = RecurrentOptions;
+using GRUOptions = RecurrentOptions;
+using RNNOptions = RecurrentOptions;
+using LSTMCellOptions = RecurrentOptions;
+using GRUCellOptions = RecurrentOptions;
+using RNNCellOptions = RecurrentOptions;
+
+namespace detail {
+using namespace trt::detail;
+/** Output, hidden states and cells (empty where there are none). */
+inline std::tuple<Tensor, Tensor, Tensor> run_recurrent(const Module& m, const Tensor& x, const Tensor& h, const Tensor& c) {
+  trt_tensor *out, *hidden, *cell;
+  check(trt_recurrent_forward(m.get(), x.get(), h.get(), c.get(), &out, &hidden, &cell));
+  return {Tensor::adopt(out), Tensor::adopt(hidden), Tensor::adopt(cell)};
+}
+}  // namespace detail
+
+/** A long short-term memory. Called with input and states (zeros without), it gives the output and the last states. */
+class LSTM : public Layer<LSTM> {
+ public:
+  using Layer::Layer;
+  LSTM() = default;
+  explicit LSTM(const LSTMOptions& o) : Layer(detail::create(trt_lstm_create, o.input_size(), o.hidden_size(), o.c())) {}
+  LSTM(std::int64_t input_size, std::int64_t hidden_size) : LSTM(LSTMOptions(input_size, hidden_size)) {}
+  std::tuple<Tensor, std::tuple<Tensor, Tensor>> forward(const Tensor& x, const Tensor& h = {}, const Tensor& c = {}) const {
+    auto [y, hidden, last] = detail::run_recurrent(*this, x, h, c);
+    return {y, std::tuple(hidden, last)};
+  }
+  std::tuple<Tensor, std::tuple<Tensor, Tensor>> operator()(const Tensor& x, const Tensor& h = {}, const Tensor& c = {}) const { return forward(x, h, c); }
+};
+/** One step of an LSTM: the new hidden state and cell. */
+class LSTMCell : public Layer<LSTMCell> {
+ public:
+  using Layer::Layer;
+  LSTMCell() = default;
+  explicit LSTMCell(const LSTMCellOptions& o) : Layer(detail::create(trt_lstm_cell_create, o.input_size(), o.hidden_size(), o.c())) {}
+  LSTMCell(std::int64_t input_size, std::int64_t hidden_size) : LSTMCell(LSTMCellOptions(input_size, hidden_size)) {}
+  std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& h = {}, const Tensor& c = {}) const {
+    auto [y, hidden, last] = detail::run_recurrent(*this, x, h, c);
+    return {hidden, last};
+  }
+  std::tuple<Tensor, Tensor> operator()(const Tensor& x, const Tensor& h = {}, const Tensor& c = {}) const { return forward(x, h, c); }
+};
+/** Gated recurrent units; as LSTM, with one state. */
+class GRU : public Layer<GRU> {
+ public:
+  using Layer::Layer;
+  GRU() = default;
+  explicit GRU(const GRUOptions& o) : Layer(detail::create(trt_gru_create, o.input_size(), o.hidden_size(), o.c())) {}
+  GRU(std::int64_t input_size, std::int64_t hidden_size) : GRU(GRUOptions(input_size, hidden_size)) {}
+  std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& h = {}) const {
+    auto [y, hidden, none] = detail::run_recurrent(*this, x, h, Tensor());
+    return {y, hidden};
+  }
+  std::tuple<Tensor, Tensor> operator()(const Tensor& x, const Tensor& h = {}) const { return forward(x, h); }
+};
+/** Elman layers; as GRU. */
+class RNN : public Layer<RNN> {
+ public:
+  using Layer::Layer;
+  RNN() = default;
+  explicit RNN(const RNNOptions& o) : Layer(detail::create(trt_rnn_create, o.input_size(), o.hidden_size(), o.c())) {}
+  RNN(std::int64_t input_size, std::int64_t hidden_size) : RNN(RNNOptions(input_size, hidden_size)) {}
+  std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& h = {}) const {
+    auto [y, hidden, none] = detail::run_recurrent(*this, x, h, Tensor());
+    return {y, hidden};
+  }
+  std::tuple<Tensor, Tensor> operator()(const Tensor& x, const Tensor& h = {}) const { return forward(x, h); }
+};
+/** One step of a GRU: the new state. */
+class GRUCell : public Layer<GRUCell> {
+ public:
+  using Layer::Layer;
+  GRUCell() = default;
+  explicit GRUCell(const GRUCellOptions& o) : Layer(detail::create(trt_gru_cell_create, o.input_size(), o.hidden_size(), o.c())) {}
+  GRUCell(std::int64_t input_size, std::int64_t hidden_size) : GRUCell(GRUCellOptions(input_size, hidden_size)) {}
+  Tensor forward(const Tensor& x, const Tensor& h = {}) const {
+    return std::get<1>(detail::run_recurrent(*this, x, h, Tensor()));
+  }
+  Tensor operator()(const Tensor& x, const Tensor& h = {}) const { return forward(x, h); }
+};
+/** One step of an Elman layer: the new state. */
+class RNNCell : public Layer<RNNCell> {
+ public:
+  using Layer::Layer;
+  RNNCell() = default;
+  explicit RNNCell(const RNNCellOptions& o) : Layer(detail::create(trt_rnn_cell_create, o.input_size(), o.hidden_size(), o.c())) {}
+  RNNCell(std::int64_t input_size, std::int64_t hidden_size) : RNNCell(RNNCellOptions(input_size, hidden_size)) {}
+  Tensor forward(const Tensor& x, const Tensor& h = {}) const {
+    return std::get<1>(detail::run_recurrent(*this, x, h, Tensor()));
+  }
+  Tensor operator()(const Tensor& x, const Tensor& h = {}) const { return forward(x, h); }
+};
+
 /** Gives its input. */
 class Identity : public Layer<Identity> {
  public:
@@ -422,6 +558,116 @@ class LogSoftmax : public Layer<LogSoftmax> {
   using Layer::Layer;
   LogSoftmax() = default;
   explicit LogSoftmax(std::int64_t dim) : Layer(detail::create(trt_log_softmax_create, dim)) {}
+};
+
+/** elu with fixed factors that keep mean and variance. */
+class SELU : public Layer<SELU> {
+ public:
+  using Layer::Layer;
+  SELU() : Layer(detail::create(trt_selu_create)) {}
+};
+/** max(x, 0) + min(alpha (exp(x / alpha) - 1), 0). */
+class CELU : public Layer<CELU> {
+ public:
+  using Layer::Layer;
+  explicit CELU(double alpha = 1) : Layer(detail::create(trt_celu_create, alpha)) {}
+};
+/** x limited to [min_val, max_val]. */
+class Hardtanh : public Layer<Hardtanh> {
+ public:
+  using Layer::Layer;
+  explicit Hardtanh(double min_val = -1, double max_val = 1) : Layer(detail::create(trt_hardtanh_create, min_val, max_val)) {}
+};
+/** relu6(x + 3) / 6. */
+class Hardsigmoid : public Layer<Hardsigmoid> {
+ public:
+  using Layer::Layer;
+  Hardsigmoid() : Layer(detail::create(trt_hardsigmoid_create)) {}
+};
+/** The logarithm of the sigmoid. */
+class LogSigmoid : public Layer<LogSigmoid> {
+ public:
+  using Layer::Layer;
+  LogSigmoid() : Layer(detail::create(trt_log_sigmoid_create)) {}
+};
+/** x / (1 + |x|). */
+class Softsign : public Layer<Softsign> {
+ public:
+  using Layer::Layer;
+  Softsign() : Layer(detail::create(trt_softsign_create)) {}
+};
+/** x - tanh(x). */
+class Tanhshrink : public Layer<Tanhshrink> {
+ public:
+  using Layer::Layer;
+  Tanhshrink() : Layer(detail::create(trt_tanhshrink_create)) {}
+};
+/** x moved towards zero by lambd, zero within. */
+class Softshrink : public Layer<Softshrink> {
+ public:
+  using Layer::Layer;
+  explicit Softshrink(double lambd = 0.5) : Layer(detail::create(trt_softshrink_create, lambd)) {}
+};
+/** x, or zero within [-lambd, lambd]. */
+class Hardshrink : public Layer<Hardshrink> {
+ public:
+  using Layer::Layer;
+  explicit Hardshrink(double lambd = 0.5) : Layer(detail::create(trt_hardshrink_create, lambd)) {}
+};
+/** x, or value where x <= threshold. */
+class Threshold : public Layer<Threshold> {
+ public:
+  using Layer::Layer;
+  Threshold() = default;
+  explicit Threshold(double threshold, double value) : Layer(detail::create(trt_threshold_create, threshold, value)) {}
+};
+/** The first half along `dim` times the sigmoid of the second. */
+class GLU : public Layer<GLU> {
+ public:
+  using Layer::Layer;
+  explicit GLU(std::int64_t dim = -1) : Layer(detail::create(trt_glu_create, dim)) {}
+};
+/** Softmax of -x along `dim`. */
+class Softmin : public Layer<Softmin> {
+ public:
+  using Layer::Layer;
+  Softmin() = default;
+  explicit Softmin(std::int64_t dim) : Layer(detail::create(trt_softmin_create, dim)) {}
+};
+/** x [..., c r r, h, w] -> [..., c, h r, w r] for the factor r. */
+class PixelShuffle : public Layer<PixelShuffle> {
+ public:
+  using Layer::Layer;
+  PixelShuffle() = default;
+  explicit PixelShuffle(std::int64_t upscale_factor) : Layer(detail::create(trt_pixel_shuffle_create, upscale_factor)) {}
+};
+/** x [..., c, h r, w r] -> [..., c r r, h, w] for the factor r. */
+class PixelUnshuffle : public Layer<PixelUnshuffle> {
+ public:
+  using Layer::Layer;
+  PixelUnshuffle() = default;
+  explicit PixelUnshuffle(std::int64_t downscale_factor) : Layer(detail::create(trt_pixel_unshuffle_create, downscale_factor)) {}
+};
+/** Interleaves groups of the channels (dimension 1). */
+class ChannelShuffle : public Layer<ChannelShuffle> {
+ public:
+  using Layer::Layer;
+  ChannelShuffle() = default;
+  explicit ChannelShuffle(std::int64_t groups) : Layer(detail::create(trt_channel_shuffle_create, groups)) {}
+};
+/** Means of windows such that the output is [.., output_size]. */
+class AdaptiveAvgPool1d : public Layer<AdaptiveAvgPool1d> {
+ public:
+  using Layer::Layer;
+  AdaptiveAvgPool1d() = default;
+  explicit AdaptiveAvgPool1d(std::int64_t output_size) : Layer(detail::create(trt_adaptive_avg_pool1d_create, output_size)) {}
+};
+/** Maxima of windows such that the output is [.., output_size]. */
+class AdaptiveMaxPool1d : public Layer<AdaptiveMaxPool1d> {
+ public:
+  using Layer::Layer;
+  AdaptiveMaxPool1d() = default;
+  explicit AdaptiveMaxPool1d(std::int64_t output_size) : Layer(detail::create(trt_adaptive_max_pool1d_create, output_size)) {}
 };
 
 /** Options of MaxPool2d and AvgPool2d. */

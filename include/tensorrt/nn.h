@@ -269,6 +269,47 @@ TRT_API trt_status* trt_layer_norm_create(const int64_t* normalized_shape, size_
 /** x [n, num_channels, ...], normalized over groups of channels. @since 0.1 */
 TRT_API trt_status* trt_group_norm_create(int64_t num_groups, int64_t num_channels, const trt_norm_options* options, trt_module** out);
 
+/** Options of recurrent layers and cells. Cells take `bias`, `relu`, `dtype` and `generator` only. */
+typedef struct trt_recurrent_options {
+  size_t struct_size;
+  int64_t num_layers;       /**< 1 */
+  int64_t proj_size;        /**< 0; otherwise the size that hidden states are projected to. LSTM only */
+  double dropout;           /**< 0; between layers, in training mode */
+  bool bias;                /**< true */
+  bool batch_first;         /**< false; true: input and output begin with the batch */
+  bool bidirectional;       /**< false; true: a second direction, whose output stands behind the first one's */
+  bool relu;                /**< false: tanh. RNN and its cell only */
+  int32_t dtype;            /**< a trt_dtype; TRT_DTYPE_NONE: the default dtype */
+  trt_generator* generator; /**< for the initial values; NULL: the default generator; borrowed for the call */
+} trt_recurrent_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_recurrent_options_init(trt_recurrent_options* options);
+/**
+ * A long short-term memory: x [t, n, input_size] or [t, input_size] -> [t, n, directions * size]. trt_module_forward begins with states of zeros and
+ * gives the output alone; trt_recurrent_forward takes and gives states. Parameters of layer k: "weight_ih_lk" [4 hidden_size, inputs], "weight_hh_lk"
+ * [4 hidden_size, size], "bias_ih_lk" and "bias_hh_lk" [4 hidden_size], "weight_hr_lk" [proj_size, hidden_size]; those of the second direction end in
+ * "_reverse". All uniform in +-1/sqrt(hidden_size). @since 0.1
+ */
+TRT_API trt_status* trt_lstm_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out);
+/** Gated recurrent units; as trt_lstm_create, with 3 hidden_size rows. @since 0.1 */
+TRT_API trt_status* trt_gru_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out);
+/** Elman layers with tanh or relu; as trt_lstm_create, with hidden_size rows. @since 0.1 */
+TRT_API trt_status* trt_rnn_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out);
+/** One step of an LSTM: x [n, input_size] or [input_size] -> the new hidden state. Parameters "weight_ih", "weight_hh", "bias_ih", "bias_hh". @since 0.1 */
+TRT_API trt_status* trt_lstm_cell_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out);
+/** One step of a GRU; as trt_lstm_cell_create. @since 0.1 */
+TRT_API trt_status* trt_gru_cell_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out);
+/** One step of an Elman layer; as trt_lstm_cell_create. @since 0.1 */
+TRT_API trt_status* trt_rnn_cell_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out);
+/**
+ * Runs a recurrent layer or cell, hooks included, from given states: `hidden` [layers * directions, n, size] and for an LSTM `cell` [layers * directions, n,
+ * hidden_size], without n for a single sample; [n, hidden_size] or [hidden_size] for cells. NULL: zeros. *out receives the output (a cell's new hidden
+ * state), *out_hidden the last hidden states, *out_cell the last cells, NULL where there is none; out_cell may itself be NULL. The handles are the
+ * caller's. TRT_INVALID_ARGUMENT for other modules. @since 0.1
+ */
+TRT_API trt_status* trt_recurrent_forward(trt_module* module, const trt_tensor* input, const trt_tensor* hidden, const trt_tensor* cell, trt_tensor** out,
+                                          trt_tensor** out_hidden, trt_tensor** out_cell);
+
 /* --- layers without parameters --- */
 
 /** Gives its input. @since 0.1 */
@@ -306,6 +347,41 @@ TRT_API trt_status* trt_hardswish_create(trt_module** out);
 TRT_API trt_status* trt_softmax_create(int64_t dim, trt_module** out);
 /** The logarithm of softmax along `dim`. @since 0.1 */
 TRT_API trt_status* trt_log_softmax_create(int64_t dim, trt_module** out);
+
+/** elu with fixed factors that keep mean and variance. @since 0.1 */
+TRT_API trt_status* trt_selu_create(trt_module** out);
+/** max(x, 0) + min(alpha (exp(x / alpha) - 1), 0) (PyTorch's default: 1). @since 0.1 */
+TRT_API trt_status* trt_celu_create(double alpha, trt_module** out);
+/** x limited to [min_val, max_val] (PyTorch's defaults: -1 and 1). @since 0.1 */
+TRT_API trt_status* trt_hardtanh_create(double min_val, double max_val, trt_module** out);
+/** relu6(x + 3) / 6. @since 0.1 */
+TRT_API trt_status* trt_hardsigmoid_create(trt_module** out);
+/** The logarithm of the sigmoid. @since 0.1 */
+TRT_API trt_status* trt_log_sigmoid_create(trt_module** out);
+/** x / (1 + |x|). @since 0.1 */
+TRT_API trt_status* trt_softsign_create(trt_module** out);
+/** x - tanh(x). @since 0.1 */
+TRT_API trt_status* trt_tanhshrink_create(trt_module** out);
+/** x moved towards zero by lambd, zero within (PyTorch's default: 0.5). @since 0.1 */
+TRT_API trt_status* trt_softshrink_create(double lambd, trt_module** out);
+/** x, or zero within [-lambd, lambd] (PyTorch's default: 0.5). @since 0.1 */
+TRT_API trt_status* trt_hardshrink_create(double lambd, trt_module** out);
+/** x, or value where x <= threshold. @since 0.1 */
+TRT_API trt_status* trt_threshold_create(double threshold, double value, trt_module** out);
+/** The first half along dim times the sigmoid of the second (PyTorch's default: -1). @since 0.1 */
+TRT_API trt_status* trt_glu_create(int64_t dim, trt_module** out);
+/** Softmax of -x along dim. @since 0.1 */
+TRT_API trt_status* trt_softmin_create(int64_t dim, trt_module** out);
+/** x [..., c r r, h, w] -> [..., c, h r, w r] for the factor r. @since 0.1 */
+TRT_API trt_status* trt_pixel_shuffle_create(int64_t upscale_factor, trt_module** out);
+/** x [..., c, h r, w r] -> [..., c r r, h, w] for the factor r. @since 0.1 */
+TRT_API trt_status* trt_pixel_unshuffle_create(int64_t downscale_factor, trt_module** out);
+/** Interleaves groups of the channels (dimension 1). @since 0.1 */
+TRT_API trt_status* trt_channel_shuffle_create(int64_t groups, trt_module** out);
+/** Means of windows such that the output is [.., output_size]. @since 0.1 */
+TRT_API trt_status* trt_adaptive_avg_pool1d_create(int64_t output_size, trt_module** out);
+/** Maxima of windows such that the output is [.., output_size]. @since 0.1 */
+TRT_API trt_status* trt_adaptive_max_pool1d_create(int64_t output_size, trt_module** out);
 
 /** Options of pooling. */
 typedef struct trt_pool_options {

@@ -263,13 +263,13 @@ void attention_dropout_factors(int64_t batches, int64_t queries, int64_t keys, d
 
 template void attention_forward<float>(const Attention<float>&, float*, float*);
 template void attention_backward<float>(const Attention<float>&, const float*, const float*, const float*, float*, const AttentionGradients<float>&);
-template void attention_mask_gradient<float>(const Attention<float>&, const float*, const float*, const float*, int64_t, const int64_t*, const int64_t*, int64_t, int64_t,
-                                      float*);
+template void attention_mask_gradient<float>(const Attention<float>&, const float*, const float*, const float*, int64_t, const int64_t*,
+                                      const int64_t*, int64_t, int64_t, float*);
 template void attention_dropout_factors<float>(int64_t, int64_t, int64_t, double, uint64_t, uint64_t, float*);
 template void attention_forward<double>(const Attention<double>&, double*, double*);
 template void attention_backward<double>(const Attention<double>&, const double*, const double*, const double*, double*, const AttentionGradients<double>&);
-template void attention_mask_gradient<double>(const Attention<double>&, const double*, const double*, const double*, int64_t, const int64_t*, const int64_t*, int64_t, int64_t,
-                                      double*);
+template void attention_mask_gradient<double>(const Attention<double>&, const double*, const double*, const double*, int64_t, const int64_t*,
+                                      const int64_t*, int64_t, int64_t, double*);
 template void attention_dropout_factors<double>(int64_t, int64_t, int64_t, double, uint64_t, uint64_t, double*);
 
 }  // namespace trt::cpu

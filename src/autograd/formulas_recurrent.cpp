@@ -104,7 +104,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> recurrent_gradients(c
   }
   const Layer layer{weight, bias, projection, kind, gates.size(2) / (kind == kLstm ? 4 : kind == kGru ? 3 : 1)};
   const int64_t count = gates.size(0);
-  if (count == 0) return chosen(op::zeros_like(gates), op::zeros_like(hidden), cell.defined() ? op::zeros_like(cell) : cell, op::zeros_like(weight), bias.defined() ? op::zeros_like(bias) : bias, projection.defined() ? op::zeros_like(projection) : projection);
+  if (count == 0) {
+    auto zeros = [](const Tensor& t) { return t.defined() ? op::zeros_like(t) : t; };
+    return chosen(zeros(gates), zeros(hidden), zeros(cell), zeros(weight), zeros(bias), zeros(projection));
+  }
   auto place = [&](int64_t n) { return reverse ? count - 1 - n : n; };
   std::vector<Step> steps;
   for (int64_t n = 0; n < count; ++n)

@@ -1,6 +1,7 @@
 // nn.h: the functions that make layers.
 #include "capi/nn_handles.h"
 #include "nn/layers.h"
+#include "nn/layers_recurrent.h"
 
 using namespace trt;
 using namespace trt::capi;
@@ -47,6 +48,18 @@ nn::PoolOptions pool_options(const trt_pool_options* options) {
           o.divisor_override ? std::optional(o.divisor_override) : std::nullopt};
 }
 
+// A recurrent layer or cell.
+trt_status* create_recurrent(const char* name, nn::ModulePtr (*make)(nn::RecurrentKind, int64_t, int64_t, const nn::RecurrentOptions&),
+                             std::optional<nn::RecurrentKind> kind, int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options,
+                             trt_module** out) {
+  return create(name, out, [&] {
+    const auto o = read_options(options, trt_recurrent_options_init);
+    const nn::RecurrentOptions read{{dtype_or_default(o.dtype), generator(o.generator)}, o.num_layers, o.proj_size, o.dropout, o.bias, o.batch_first,
+                                    o.bidirectional};
+    return make(kind.value_or(o.relu ? nn::RecurrentKind::kRelu : nn::RecurrentKind::kTanh), input_size, hidden_size, read);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -65,6 +78,10 @@ TRT_EXPORT void trt_norm_options_init(trt_norm_options* options) {
 }
 TRT_EXPORT void trt_pool_options_init(trt_pool_options* options) {
   if (options) *options = {sizeof *options, {0, 0}, {0, 0}, {1, 1}, false, true, 0};
+}
+
+TRT_EXPORT void trt_recurrent_options_init(trt_recurrent_options* options) {
+  if (options) *options = {sizeof *options, 1, 0, 0, true, false, false, false, TRT_DTYPE_NONE, nullptr};
 }
 
 TRT_EXPORT trt_status* trt_sequential_create(trt_module* const* modules, size_t count, trt_module** out) {
@@ -109,6 +126,41 @@ TRT_EXPORT trt_status* trt_group_norm_create(int64_t num_groups, int64_t num_cha
   return create("trt_group_norm_create", out, [&] { return nn::group_norm(num_groups, num_channels, norm_options(options)); });
 }
 
+TRT_EXPORT trt_status* trt_lstm_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out) {
+  return create_recurrent("trt_lstm_create", nn::recurrent_layers, nn::RecurrentKind::kLstm, input_size, hidden_size, options, out);
+}
+TRT_EXPORT trt_status* trt_gru_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out) {
+  return create_recurrent("trt_gru_create", nn::recurrent_layers, nn::RecurrentKind::kGru, input_size, hidden_size, options, out);
+}
+TRT_EXPORT trt_status* trt_rnn_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out) {
+  return create_recurrent("trt_rnn_create", nn::recurrent_layers, std::nullopt, input_size, hidden_size, options, out);
+}
+TRT_EXPORT trt_status* trt_lstm_cell_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out) {
+  return create_recurrent("trt_lstm_cell_create", nn::recurrent_cell, nn::RecurrentKind::kLstm, input_size, hidden_size, options, out);
+}
+TRT_EXPORT trt_status* trt_gru_cell_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out) {
+  return create_recurrent("trt_gru_cell_create", nn::recurrent_cell, nn::RecurrentKind::kGru, input_size, hidden_size, options, out);
+}
+TRT_EXPORT trt_status* trt_rnn_cell_create(int64_t input_size, int64_t hidden_size, const trt_recurrent_options* options, trt_module** out) {
+  return create_recurrent("trt_rnn_cell_create", nn::recurrent_cell, std::nullopt, input_size, hidden_size, options, out);
+}
+TRT_EXPORT trt_status* trt_recurrent_forward(trt_module* module, const trt_tensor* input, const trt_tensor* hidden, const trt_tensor* cell, trt_tensor** out,
+                                             trt_tensor** out_hidden, trt_tensor** out_cell) {
+  return guard("trt_recurrent_forward", [&] {
+    require_out(out, "out");
+    require_out(out_hidden, "out_hidden");
+    require_out(out_cell, "out_cell");
+    auto optional = [](const trt_tensor* t, const char* name) { return t ? checked(t, name) : Tensor(); };
+    const nn::ModulePtr m = checked(module);
+    nn::RecurrentResult r = nn::run_recurrent(*m, checked(input, "input"), optional(hidden, "hidden"), optional(cell, "cell"));
+    trt_tensor* last = nullptr;
+    if (r.cell.defined()) capi::give(std::move(r.cell), &last);
+    capi::give(std::move(r.output), out);
+    capi::give(std::move(r.hidden), out_hidden);
+    *out_cell = last;
+  });
+}
+
 TRT_EXPORT trt_status* trt_identity_create(trt_module** out) { return create("trt_identity_create", out, nn::identity); }
 TRT_EXPORT trt_status* trt_dropout_create(double p, trt_module** out) {
   return create("trt_dropout_create", out, [&] { return nn::dropout(p); });
@@ -144,6 +196,48 @@ TRT_EXPORT trt_status* trt_softmax_create(int64_t dim, trt_module** out) {
 }
 TRT_EXPORT trt_status* trt_log_softmax_create(int64_t dim, trt_module** out) {
   return create("trt_log_softmax_create", out, [&] { return nn::log_softmax(dim); });
+}
+
+TRT_EXPORT trt_status* trt_selu_create(trt_module** out) { return create("trt_selu_create", out, nn::selu); }
+TRT_EXPORT trt_status* trt_celu_create(double alpha, trt_module** out) {
+  return create("trt_celu_create", out, [&] { return nn::celu(alpha); });
+}
+TRT_EXPORT trt_status* trt_hardtanh_create(double min_val, double max_val, trt_module** out) {
+  return create("trt_hardtanh_create", out, [&] { return nn::hardtanh(min_val, max_val); });
+}
+TRT_EXPORT trt_status* trt_hardsigmoid_create(trt_module** out) { return create("trt_hardsigmoid_create", out, nn::hardsigmoid); }
+TRT_EXPORT trt_status* trt_log_sigmoid_create(trt_module** out) { return create("trt_log_sigmoid_create", out, nn::log_sigmoid); }
+TRT_EXPORT trt_status* trt_softsign_create(trt_module** out) { return create("trt_softsign_create", out, nn::softsign); }
+TRT_EXPORT trt_status* trt_tanhshrink_create(trt_module** out) { return create("trt_tanhshrink_create", out, nn::tanhshrink); }
+TRT_EXPORT trt_status* trt_softshrink_create(double lambd, trt_module** out) {
+  return create("trt_softshrink_create", out, [&] { return nn::softshrink(lambd); });
+}
+TRT_EXPORT trt_status* trt_hardshrink_create(double lambd, trt_module** out) {
+  return create("trt_hardshrink_create", out, [&] { return nn::hardshrink(lambd); });
+}
+TRT_EXPORT trt_status* trt_threshold_create(double threshold, double value, trt_module** out) {
+  return create("trt_threshold_create", out, [&] { return nn::threshold(threshold, value); });
+}
+TRT_EXPORT trt_status* trt_glu_create(int64_t dim, trt_module** out) {
+  return create("trt_glu_create", out, [&] { return nn::glu(dim); });
+}
+TRT_EXPORT trt_status* trt_softmin_create(int64_t dim, trt_module** out) {
+  return create("trt_softmin_create", out, [&] { return nn::softmin(dim); });
+}
+TRT_EXPORT trt_status* trt_pixel_shuffle_create(int64_t upscale_factor, trt_module** out) {
+  return create("trt_pixel_shuffle_create", out, [&] { return nn::pixel_shuffle(upscale_factor); });
+}
+TRT_EXPORT trt_status* trt_pixel_unshuffle_create(int64_t downscale_factor, trt_module** out) {
+  return create("trt_pixel_unshuffle_create", out, [&] { return nn::pixel_unshuffle(downscale_factor); });
+}
+TRT_EXPORT trt_status* trt_channel_shuffle_create(int64_t groups, trt_module** out) {
+  return create("trt_channel_shuffle_create", out, [&] { return nn::channel_shuffle(groups); });
+}
+TRT_EXPORT trt_status* trt_adaptive_avg_pool1d_create(int64_t output_size, trt_module** out) {
+  return create("trt_adaptive_avg_pool1d_create", out, [&] { return nn::adaptive_avg_pool1d(output_size); });
+}
+TRT_EXPORT trt_status* trt_adaptive_max_pool1d_create(int64_t output_size, trt_module** out) {
+  return create("trt_adaptive_max_pool1d_create", out, [&] { return nn::adaptive_max_pool1d(output_size); });
 }
 
 TRT_EXPORT trt_status* trt_max_pool2d_create(int64_t kernel_h, int64_t kernel_w, const trt_pool_options* options, trt_module** out) {

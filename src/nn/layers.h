@@ -68,6 +68,24 @@ ModulePtr hardswish();
 ModulePtr softmax(int64_t dim);
 ModulePtr log_softmax(int64_t dim);
 
+ModulePtr selu();
+ModulePtr celu(double alpha);
+ModulePtr hardtanh(double min_val, double max_val);
+ModulePtr hardsigmoid();
+ModulePtr log_sigmoid();
+ModulePtr softsign();
+ModulePtr tanhshrink();
+ModulePtr softshrink(double lambd);
+ModulePtr hardshrink(double lambd);
+ModulePtr threshold(double threshold, double value);
+ModulePtr glu(int64_t dim);
+ModulePtr softmin(int64_t dim);
+ModulePtr pixel_shuffle(int64_t upscale_factor);
+ModulePtr pixel_unshuffle(int64_t downscale_factor);
+ModulePtr channel_shuffle(int64_t groups);
+ModulePtr adaptive_avg_pool1d(int64_t output_size);
+ModulePtr adaptive_max_pool1d(int64_t output_size);
+
 struct PoolOptions {
   std::array<int64_t, 2> stride = {0, 0};  // 0: the kernel's size
   std::array<int64_t, 2> padding = {0, 0};

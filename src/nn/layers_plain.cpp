@@ -103,6 +103,71 @@ ModulePtr log_softmax(int64_t dim) {
   return plain("LogSoftmax", [=](const Tensor& x, const Module&) { return op::log_softmax(x, dim); }, str_cat("dim=", dim));
 }
 
+ModulePtr selu() { return unary("SELU", op::selu); }
+ModulePtr celu(double alpha) {
+  return plain(
+      "CELU", [=](const Tensor& x, const Module&) { return op::celu(x, alpha); }, str_cat("alpha=", python_float(alpha)));
+}
+ModulePtr hardtanh(double min_val, double max_val) {
+  return plain(
+      "Hardtanh", [=](const Tensor& x, const Module&) { return op::hardtanh(x, min_val, max_val); },
+      str_cat("min_val=", python_float(min_val), ", max_val=", python_float(max_val)));
+}
+ModulePtr hardsigmoid() { return unary("Hardsigmoid", op::hardsigmoid); }
+ModulePtr log_sigmoid() { return unary("LogSigmoid", op::log_sigmoid); }
+ModulePtr softsign() { return unary("Softsign", op::softsign); }
+ModulePtr tanhshrink() { return unary("Tanhshrink", op::tanhshrink); }
+ModulePtr softshrink(double lambd) {
+  return plain(
+      "Softshrink", [=](const Tensor& x, const Module&) { return op::softshrink(x, lambd); }, str_cat(python_float(lambd)));
+}
+ModulePtr hardshrink(double lambd) {
+  return plain(
+      "Hardshrink", [=](const Tensor& x, const Module&) { return op::hardshrink(x, lambd); }, str_cat(python_float(lambd)));
+}
+ModulePtr threshold(double threshold, double value) {
+  return plain(
+      "Threshold", [=](const Tensor& x, const Module&) { return op::threshold(x, threshold, value); },
+      str_cat("threshold=", python_float(threshold), ", value=", python_float(value)));
+}
+ModulePtr glu(int64_t dim) {
+  return plain(
+      "GLU", [=](const Tensor& x, const Module&) { return op::glu(x, dim); }, str_cat("dim=", dim));
+}
+ModulePtr softmin(int64_t dim) {
+  return plain(
+      "Softmin", [=](const Tensor& x, const Module&) { return op::softmin(x, dim); }, str_cat("dim=", dim));
+}
+ModulePtr pixel_shuffle(int64_t upscale_factor) {
+  TRT_CHECK(upscale_factor > 0, "PixelShuffle: upscale_factor must be positive, got ", upscale_factor);
+  return plain(
+      "PixelShuffle", [=](const Tensor& x, const Module&) { return op::pixel_shuffle(x, upscale_factor); },
+      str_cat("upscale_factor=", upscale_factor));
+}
+ModulePtr pixel_unshuffle(int64_t downscale_factor) {
+  TRT_CHECK(downscale_factor > 0, "PixelUnshuffle: downscale_factor must be positive, got ", downscale_factor);
+  return plain(
+      "PixelUnshuffle", [=](const Tensor& x, const Module&) { return op::pixel_unshuffle(x, downscale_factor); },
+      str_cat("downscale_factor=", downscale_factor));
+}
+ModulePtr channel_shuffle(int64_t groups) {
+  TRT_CHECK(groups > 0, "ChannelShuffle: groups must be positive, got ", groups);
+  return plain(
+      "ChannelShuffle", [=](const Tensor& x, const Module&) { return op::channel_shuffle(x, groups); }, str_cat("groups=", groups));
+}
+ModulePtr adaptive_avg_pool1d(int64_t output_size) {
+  check_output_size("AdaptiveAvgPool1d", {output_size, 0});
+  return plain(
+      "AdaptiveAvgPool1d", [=](const Tensor& x, const Module&) { return op::adaptive_avg_pool1d(x, {output_size}); },
+      str_cat("output_size=", output_size));
+}
+ModulePtr adaptive_max_pool1d(int64_t output_size) {
+  check_output_size("AdaptiveMaxPool1d", {output_size, 0});
+  return plain(
+      "AdaptiveMaxPool1d", [=](const Tensor& x, const Module&) { return op::adaptive_max_pool1d(x, {output_size}); },
+      str_cat("output_size=", output_size));
+}
+
 ModulePtr max_pool2d(std::array<int64_t, 2> kernel, const PoolOptions& o) {
   const auto stride = checked_pool("MaxPool2d", kernel, o);
   return plain(

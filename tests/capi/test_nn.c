@@ -870,12 +870,99 @@ static void test_hooks(void** state) {
   trt_tensor_release(x);
 }
 
+/* A sequence in two halves, the second from the states of the first, is the sequence at once; the largest difference. */
+static double halves(trt_module* m, const trt_tensor* x) {
+  trt_tensor *a, *b, *y, *whole, *h, *c, *y0, *y1, *h1, *c1, *both, *difference, *largest;
+  trt_tensor* parts[2];
+  double v;
+  ok(trt_slice(x, 0, &(int64_t){0}, &(int64_t){2}, 1, &a));
+  ok(trt_slice(x, 0, &(int64_t){2}, &(int64_t){5}, 1, &b));
+  y = forward(m, x);
+  ok(trt_recurrent_forward(m, x, NULL, NULL, &whole, &h1, &c1));
+  assert_true(same_values(y, whole));
+  trt_tensor_release(h1);
+  trt_tensor_release(c1);
+  ok(trt_recurrent_forward(m, a, NULL, NULL, &y0, &h, &c));
+  ok(trt_recurrent_forward(m, b, h, c, &y1, &h1, &c1));
+  parts[0] = y0;
+  parts[1] = y1;
+  ok(trt_cat((const trt_tensor* const*)parts, 2, 0, &both));
+  ok(trt_sub(both, y, trt_scalar_int(1), &difference));
+  ok(trt_linalg_vector_norm(difference, trt_scalar_double(INFINITY), NULL, 0, false, TRT_DTYPE_NONE, &largest));
+  ok(trt_tensor_item_double(largest, &v));
+  trt_tensor* all[] = {a, b, y, whole, h, c, y0, y1, h1, c1, both, difference, largest};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) trt_tensor_release(all[i]);
+  return v;
+}
+
+static void test_recurrent(void** state) {
+  (void)state;
+  trt_status* (*const layers[])(int64_t, int64_t, const trt_recurrent_options*, trt_module**) = {trt_lstm_create, trt_gru_create, trt_rnn_create};
+  trt_status* (*const cells[])(int64_t, int64_t, const trt_recurrent_options*, trt_module**) = {trt_lstm_cell_create, trt_gru_cell_create, trt_rnn_cell_create};
+  const int64_t rows[] = {4, 3, 1};
+  trt_tensor *x, *out = NULL, *hidden = NULL, *cell = NULL, *step;
+  trt_module* m = NULL;
+  ok(trt_randn((int64_t[]){5, 3, 2}, 3, NULL, TRT_FLOAT32, NULL, &x));
+  ok(trt_select(x, 0, 0, &step));
+  trt_recurrent_options o;
+  trt_recurrent_options_init(&o);
+  for (size_t i = 0; i < 3; ++i) {
+    o.num_layers = 2;
+    ok(layers[i](2, 4, &o, &m));
+    assert_int_equal(trt_module_parameter_count(m), rows[i] * 4 * (2 + 4 + 2 + 4 + 4 + 2));
+    assert_true(halves(m, x) < 1e-5);
+    ok(trt_recurrent_forward(m, x, NULL, NULL, &out, &hidden, &cell));
+    assert_int_equal(trt_tensor_numel(hidden), 2 * 3 * 4);
+    assert_true((cell != NULL) == (i == 0));
+    trt_tensor_release(out);
+    trt_tensor_release(hidden);
+    trt_tensor_release(cell);
+    trt_module_release(m);
+
+    ok(cells[i](2, 4, NULL, &m));
+    ok(trt_recurrent_forward(m, step, NULL, NULL, &out, &hidden, &cell));
+    assert_true(same_values(out, hidden) && (cell != NULL) == (i == 0));
+    trt_tensor* y = forward(m, step);
+    assert_true(same_values(out, y));
+    trt_tensor_release(y);
+    trt_tensor_release(out);
+    trt_tensor_release(hidden);
+    trt_tensor_release(cell);
+    trt_module_release(m);
+  }
+
+  o.bidirectional = true;
+  o.proj_size = 3;
+  ok(trt_lstm_create(2, 4, &o, &m));
+  trt_tensor* w;
+  ok(trt_module_parameter(m, "weight_hr_l1_reverse", &w));
+  trt_tensor_release(w);
+  char* text;
+  ok(trt_module_to_string(m, &text));
+  assert_string_equal(text, "LSTM(2, 4, proj_size=3, num_layers=2, bidirectional=True)");
+  trt_string_release(text);
+  out = hidden = cell = NULL;
+  fails(trt_recurrent_forward(m, step, x, NULL, &out, &hidden, &cell), TRT_INVALID_ARGUMENT, "go together");
+  fails(trt_recurrent_forward(m, x, NULL, NULL, &out, &hidden, NULL), TRT_INVALID_ARGUMENT, "out_cell");
+  trt_module_release(m);
+  m = NULL;
+  fails(trt_gru_create(2, 4, &o, &m), TRT_INVALID_ARGUMENT, "proj_size");
+  fails(trt_lstm_create(2, 0, NULL, &m), TRT_INVALID_ARGUMENT, "hidden_size");
+  ok(trt_identity_create(&m));
+  fails(trt_recurrent_forward(m, x, NULL, NULL, &out, &hidden, &cell), TRT_INVALID_ARGUMENT, "Identity");
+  assert_true(!out && !hidden && !cell);
+  trt_module_release(m);
+  trt_tensor_release(x);
+  trt_tensor_release(step);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tree),  cmocka_unit_test(test_modes), cmocka_unit_test(test_state_dict),     cmocka_unit_test(test_custom),
       cmocka_unit_test(test_places), cmocka_unit_test(test_empty_parts), cmocka_unit_test(test_lists_as_arrays),
       cmocka_unit_test(test_apply), cmocka_unit_test(test_depth), cmocka_unit_test(test_depth_of_forward), cmocka_unit_test(test_initial_values),
       cmocka_unit_test(test_options), cmocka_unit_test(test_threads), cmocka_unit_test(test_names_are_utf8), cmocka_unit_test(test_hooks),
+      cmocka_unit_test(test_recurrent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -715,6 +715,44 @@ void graphs_and_tokens(void**) {
   assert_true(is(x.grad(), {3, 4}));
 }
 
+void plain_layers(void**) {
+  namespace nn = trt::nn;
+  const Tensor x = trt::randn({2, 4, 6, 6}), line = trt::randn({2, 4, 6});
+  assert_true(trt::equal(nn::SELU()(x), x.selu()) && trt::equal(nn::CELU(0.5)(x), trt::celu(x, 0.5)));
+  assert_true(trt::equal(nn::Hardtanh()(x), x.clamp(-1, 1)) && trt::equal(nn::Hardsigmoid()(x), trt::hardsigmoid(x)));
+  assert_true(trt::equal(nn::LogSigmoid()(x), trt::log_sigmoid(x)) && trt::equal(nn::Softsign()(x), trt::softsign(x)));
+  assert_true(trt::equal(nn::Tanhshrink()(x), trt::tanhshrink(x)) && trt::equal(nn::Softshrink()(x), trt::softshrink(x)));
+  assert_true(trt::equal(nn::Hardshrink()(x), trt::hardshrink(x)) && trt::equal(nn::Threshold(0.1, 7)(x), trt::threshold(x, 0.1, 7)));
+  assert_true(trt::equal(nn::GLU()(x), trt::glu(x)) && trt::equal(nn::Softmin(1)(x), trt::softmin(x, 1)));
+  assert_true(trt::equal(nn::PixelUnshuffle(2)(nn::PixelShuffle(2)(x)), x) && trt::equal(nn::ChannelShuffle(2)(x), trt::channel_shuffle(x, 2)));
+  assert_true(nn::AdaptiveAvgPool1d(3)(line).size(2) == 3 && trt::equal(nn::AdaptiveMaxPool1d(6)(line), line));
+  assert_true(nn::Hardtanh(-1, 2).to_string() == "Hardtanh(min_val=-1.0, max_val=2.0)");
+  assert_true(nn::Threshold(0.5, 2).to_string() == "Threshold(threshold=0.5, value=2.0)");
+  assert_true(nn::PixelShuffle(2).to_string() == "PixelShuffle(upscale_factor=2)");
+  assert_true(nn::GLU().to_string() == "GLU(dim=-1)" && nn::Hardshrink().to_string() == "Hardshrink(0.5)");
+  throws(TRT_INVALID_ARGUMENT, "positive", [] { nn::PixelShuffle(0); });
+  throws(TRT_INVALID_ARGUMENT, "negative", [] { nn::AdaptiveAvgPool1d(-1); });
+}
+
+void recurrent(void**) {
+  const Tensor x = trt::randn({5, 3, 2}), one = x[0];
+  trt::nn::LSTM lstm(trt::nn::LSTMOptions(2, 4).num_layers(2).proj_size(3).dropout(0.5).bias(true).batch_first(false).bidirectional(true));
+  lstm->train(false);
+  auto [y, states] = lstm(x);
+  auto [h, c] = states;
+  assert_true(y.sizes() == std::vector<std::int64_t>({5, 3, 6}) && h.sizes() == std::vector<std::int64_t>({4, 3, 3}) &&
+              c.sizes() == std::vector<std::int64_t>({4, 3, 4}));
+  assert_true(!trt::equal(y, std::get<0>(lstm(x, h, c))));
+  trt::nn::GRU gru(2, 4);
+  trt::nn::RNN rnn(trt::nn::RNNOptions(2, 4).relu(true));
+  assert_true(std::get<1>(gru(x)).sizes() == std::get<1>(rnn->forward(x)).sizes());
+  trt::nn::LSTMCell lstm_cell(2, 4);
+  trt::nn::GRUCell gru_cell(2, 4);
+  trt::nn::RNNCell rnn_cell(2, 4);
+  assert_true(std::get<1>(lstm_cell(one)).size(1) == 4 && gru_cell(one).size(1) == 4 && rnn_cell(one, gru_cell(one)).size(0) == 3);
+  throws(TRT_INVALID_ARGUMENT, "features", [&] { gru(trt::ones({5, 3, 3})); });
+}
+
 }  // namespace
 
 int main() {
@@ -723,6 +761,7 @@ int main() {
       cmocka_unit_test(initializers), cmocka_unit_test(losses),         cmocka_unit_test(optimizers),
       cmocka_unit_test(datasets),     cmocka_unit_test(gradients),      cmocka_unit_test(library),
       cmocka_unit_test(dispatcher),   cmocka_unit_test(hooks),          cmocka_unit_test(graphs_and_tokens),
+      cmocka_unit_test(plain_layers),   cmocka_unit_test(recurrent),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -50,6 +50,20 @@ type NormOptions struct {
 	DType             int32
 }
 
+// RecurrentOptions is trt_recurrent_options.
+type RecurrentOptions struct {
+	StructSize    uintptr
+	NumLayers     int64
+	ProjSize      int64
+	Dropout       float64
+	Bias          bool
+	BatchFirst    bool
+	Bidirectional bool
+	Relu          bool
+	DType         int32
+	Generator     uintptr
+}
+
 // PoolOptions is trt_pool_options.
 type PoolOptions struct {
 	StructSize      uintptr
@@ -146,6 +160,7 @@ var (
 	_ = [1]int{}[unsafe.Sizeof(EmbeddingOptions{})-C.sizeof_trt_embedding_options]
 	_ = [1]int{}[unsafe.Sizeof(ConvOptions{})-C.sizeof_trt_conv_options]
 	_ = [1]int{}[unsafe.Sizeof(NormOptions{})-C.sizeof_trt_norm_options]
+	_ = [1]int{}[unsafe.Sizeof(RecurrentOptions{})-C.sizeof_trt_recurrent_options]
 	_ = [1]int{}[unsafe.Sizeof(PoolOptions{})-C.sizeof_trt_pool_options]
 	_ = [1]int{}[unsafe.Sizeof(SGDOptions{})-C.sizeof_trt_sgd_options]
 	_ = [1]int{}[unsafe.Sizeof(AdamOptions{})-C.sizeof_trt_adam_options]
@@ -164,6 +179,7 @@ func FieldOffsets() []uintptr {
 		unsafe.Offsetof(ConvOptions{}.DType), C.offsetof_conv_dtype,
 		unsafe.Offsetof(NormOptions{}.TrackRunningStats), C.offsetof_norm_track,
 		unsafe.Offsetof(NormOptions{}.DType), C.offsetof_norm_dtype,
+		unsafe.Offsetof(RecurrentOptions{}.Relu), C.offsetof_recurrent_relu,
 		unsafe.Offsetof(PoolOptions{}.CountIncludePad), C.offsetof_pool_count_include_pad,
 		unsafe.Offsetof(SGDOptions{}.WeightDecay), C.offsetof_sgd_weight_decay,
 		unsafe.Offsetof(AdamOptions{}.Maximize), C.offsetof_adam_maximize,

@@ -118,6 +118,7 @@ enum {
   offsetof_conv_dtype = offsetof(trt_conv_options, dtype),
   offsetof_norm_track = offsetof(trt_norm_options, track_running_stats),
   offsetof_norm_dtype = offsetof(trt_norm_options, dtype),
+  offsetof_recurrent_relu = offsetof(trt_recurrent_options, relu),
   offsetof_pool_count_include_pad = offsetof(trt_pool_options, count_include_pad),
   offsetof_sgd_weight_decay = offsetof(trt_sgd_options, weight_decay),
   offsetof_adam_maximize = offsetof(trt_adam_options, maximize),

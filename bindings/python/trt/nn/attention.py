@@ -33,8 +33,8 @@ class MultiheadAttention(Module):
     """Attention of `num_heads` heads over projections of query, key and value: [l, n, embed_dim], [s, n, kdim], [s, n, vdim] ([n, l, ...] with
     `batch_first`; [l, ...] without a batch). Gives [l, n, embed_dim] and with `need_weights` the probabilities [n, l, s], or [n, num_heads, l, s]."""
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None, batch_first=False, device=None,
-                 dtype=None):
+    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None, batch_first=False,
+                 device=None, dtype=None):
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
             raise ValueError(f"MultiheadAttention: embed_dim must be a positive multiple of num_heads, got {embed_dim} and {num_heads}")
@@ -84,8 +84,8 @@ class MultiheadAttention(Module):
         if is_causal and attn_mask is None:
             raise RuntimeError("MultiheadAttention: is_causal needs attn_mask, which it is a hint for")
         if query.dim() not in (2, 3) or key.dim() != query.dim() or value.dim() != query.dim():
-            raise _C.InvalidArgumentError(f"MultiheadAttention: query, key and value must have 2 or 3 dimensions each, got {list(query.shape)}, {list(key.shape)} and "
-                                          f"{list(value.shape)}")
+            raise _C.InvalidArgumentError(f"MultiheadAttention: query, key and value must have 2 or 3 dimensions each, got {list(query.shape)}, "
+                                          f"{list(key.shape)} and {list(value.shape)}")
         single = query.dim() == 2
         if single:
             q = query.unsqueeze(0)
@@ -145,8 +145,8 @@ class _TransformerLayer(Module):
 
     attentions = ("self_attn",)
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True,
-                 device=None, dtype=None):
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5, batch_first=False, norm_first=False,
+                 bias=True, device=None, dtype=None):
         super().__init__()
         kind = {"device": device, "dtype": dtype}
         for name in self.attentions:

@@ -157,7 +157,8 @@ class _Cell(Module):
 
     def extra_repr(self):
         nonlinearity = getattr(self, "nonlinearity", "tanh")
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False") + ("" if nonlinearity == "tanh" else f", nonlinearity={nonlinearity}")
+        return (f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+                + ("" if nonlinearity == "tanh" else f", nonlinearity={nonlinearity}"))
 
 
 class RNNCell(_Cell):

@@ -174,6 +174,33 @@ public non-sealed class Module extends NativeObject {
     }
   }
 
+  /**
+   * What a recurrent layer or cell gives.
+   *
+   * @param output the states of the last layer at every step; of a cell the new hidden state
+   * @param hidden the last hidden states
+   * @param cell the last cells of an LSTM, else null
+   */
+  public record RecurrentResult(Tensor output, Tensor hidden, Tensor cell) {}
+
+  /**
+   * Runs a recurrent layer or cell from given states ({@link #forward} begins with zeros and gives the output alone).
+   *
+   * @param input a sequence, or the input of one step
+   * @param hidden the first hidden states, or null for zeros
+   * @param cell the first cells of an LSTM, or null; together with {@code hidden}
+   * @return new tensors
+   */
+  public final RecurrentResult forwardRecurrent(Tensor input, Tensor hidden, Tensor cell) {
+    enter(this, input, hidden, cell);
+    try {
+      long[] made = Native.trt_recurrent_forward(pointer, pointer(input), pointer(hidden), pointer(cell));
+      return new RecurrentResult(Tensor.adopt(made[0]), Tensor.adopt(made[1]), made[2] == 0 ? null : Tensor.adopt(made[2]));
+    } finally {
+      leave(this, input, hidden, cell);
+    }
+  }
+
   /** Sees the input of a module before it computes, and may replace it. */
   @FunctionalInterface
   public interface PreHook {

@@ -68,6 +68,25 @@ final class ModelTest {
   }
 
   @Test
+  void recurrentLayers() {
+    Tensor x = Tensor.randn(5, 3, 2);
+    Module lstm = Layers.lstm(2, 4, new RecurrentOptions().numLayers(2).bidirectional(true));
+    assertEquals("LSTM(2, 4, num_layers=2, bidirectional=True)", lstm.toString());
+    Module.RecurrentResult r = lstm.forwardRecurrent(x, null, null);
+    assertArrayEquals(new long[] {5, 3, 8}, r.output().shape());
+    assertArrayEquals(new long[] {4, 3, 4}, r.cell().shape());
+    assertTrue(r.output().equal(lstm.forward(x)));
+    assertFalse(r.output().equal(lstm.forwardRecurrent(x, r.hidden(), r.cell()).output()));
+    assertNull(Layers.gru(2, 4).forwardRecurrent(x, null, null).cell());
+    assertArrayEquals(new long[] {5, 3, 4}, Layers.rnn(2, 4, new RecurrentOptions().relu(true)).forward(x).shape());
+    Tensor step = x.select(0, 0);
+    for (Module cell : List.of(Layers.lstmCell(2, 4), Layers.gruCell(2, 4), Layers.rnnCell(2, 4))) {
+      assertArrayEquals(new long[] {3, 4}, cell.forward(step).shape());
+    }
+    assertThrows(TensorException.InvalidArgument.class, () -> Layers.identity().forwardRecurrent(x, null, null));
+  }
+
+  @Test
   void modules() {
     Module m = network();
     assertEquals(4 * 16 + 16 + 32 + 48, m.parameterCount());
