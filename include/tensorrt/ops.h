@@ -607,6 +607,29 @@ TRT_API trt_status* trt_nan_to_num_out(const trt_tensor* self, const double* nan
     double* neginf, trt_tensor* out);
 
 /**
+ * `log(self / (1 - self))`; with `eps` of `self` clamped to [`eps`, 1 - `eps`], outside of which the gradient is
+ * 0.
+ * Gradient: through the operators that it is made of.
+ * Schema: `logit(Tensor self, float? eps=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_logit(const trt_tensor* self, const double* eps, trt_tensor** out);
+
+/**
+ * Out form of `trt_logit`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_logit_out(const trt_tensor* self, const double* eps, trt_tensor* out);
+
+/**
+ * logit in place.
+ * Gradient: through the operators that it is made of.
+ * Schema: `logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_logit_(trt_tensor* self, const double* eps);
+
+/**
  * The nearest number with `decimals` digits behind the point; a negative count rounds before it.
  * Gradient: through the operators that it is made of.
  * Schema: `round.decimals(Tensor self, *, int decimals) -> Tensor`
@@ -6108,30 +6131,6 @@ TRT_API trt_status* trt_xlogy_scalarself(trt_scalar self, const trt_tensor* othe
 TRT_API trt_status* trt_xlogy_scalarself_out(trt_scalar self, const trt_tensor* other, trt_tensor* out);
 
 /**
- * `log(self / (1 - self))`.
- * Formula: `log(self / (1.0 - self))`.
- * Shapes: the result has that of `self`.
- * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as
- * the default dtype.
- * Gradient: with respect to `self`.
- * Schema: `logit(Tensor self) -> Tensor`
- * @since 0.1
- */
-TRT_API trt_status* trt_logit(const trt_tensor* self, trt_tensor** out);
-
-/**
- * In-place form of `trt_logit`: the result is written into `self`.
- * @since 0.1
- */
-TRT_API trt_status* trt_logit_(trt_tensor* self);
-
-/**
- * Out form of `trt_logit`: the result is written into the given tensor, resized where the shape differs.
- * @since 0.1
- */
-TRT_API trt_status* trt_logit_out(const trt_tensor* self, trt_tensor* out);
-
-/**
  * `1 / (1 + exp(-self))`.
  * Shapes: the result has that of `self`.
  * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool
@@ -7706,8 +7705,8 @@ TRT_API trt_status* trt_where_scalar_out(const trt_tensor* condition, const trt_
     trt_tensor* out);
 
 /**
- * 0 below zero, 1 above, `values` at zero.
- * Formula: `where(isnan(self), nan, where(self == 0, values, where(self < 0, 0, 1)))`.
+ * 0 below zero and for NaN, 1 above, `values` at zero.
+ * Formula: `where(self == 0, values, where(self > 0, 1, 0))`.
  * Shapes: `self` and `values` are broadcast together; the result has their common shape.
  * Dtypes: floating-point, integers and bool; the result has the common one of the arguments.
  * Gradient: none; the result is a constant.

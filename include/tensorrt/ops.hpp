@@ -617,6 +617,28 @@ inline const Tensor& nan_to_num_out(const Tensor& out, const Tensor& self, std::
   return out;
 }
 /**
+ * `log(self / (1 - self))`; with `eps` of `self` clamped to [`eps`, 1 - `eps`], outside of which the gradient is 0.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor logit(const Tensor& self, std::optional<double> eps = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_logit(self.get(), eps ? &*eps : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `logit`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& logit_out(const Tensor& out, const Tensor& self, std::optional<double> eps = std::nullopt) {
+  check(trt_logit_out(self.get(), eps ? &*eps : nullptr, out.get()));
+  return out;
+}
+/**
+ * logit in place.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& logit_(const Tensor& self, std::optional<double> eps = std::nullopt) {
+  check(trt_logit_(self.get(), eps ? &*eps : nullptr));
+  return self;
+}
+/**
  * The nearest number with `decimals` digits behind the point; a negative count rounds before it.
  * Gradient: through the operators that it is made of.
  */
@@ -5763,28 +5785,6 @@ inline const Tensor& xlogy_out(const Tensor& out, Scalar self, const Tensor& oth
   return out;
 }
 /**
- * `log(self / (1 - self))`.
- * Formula: `log(self / (1.0 - self))`.
- * Shapes: the result has that of `self`.
- * Dtypes: floating-point, integers and bool; the result has that of the tensor, where integers and bool count as the default dtype.
- * Gradient: with respect to `self`.
- */
-inline Tensor logit(const Tensor& self) {
-  trt_tensor* out_c{};
-  check(trt_logit(self.get(), &out_c));
-  return Tensor::adopt(out_c);
-}
-/** In-place form of `logit`: the result is written into `self`. */
-inline const Tensor& logit_(const Tensor& self) {
-  check(trt_logit_(self.get()));
-  return self;
-}
-/** Out form of `logit`: the result is written into the given tensor, resized where the shape differs. */
-inline const Tensor& logit_out(const Tensor& out, const Tensor& self) {
-  check(trt_logit_out(self.get(), out.get()));
-  return out;
-}
-/**
  * `1 / (1 + exp(-self))`.
  * Shapes: the result has that of `self`.
  * Dtypes: floating-point, integers, bool and complex; the result has that of the tensor, where integers and bool count as the default dtype.
@@ -7255,8 +7255,8 @@ inline const Tensor& where_out(const Tensor& out, const Tensor& condition, const
   return out;
 }
 /**
- * 0 below zero, 1 above, `values` at zero.
- * Formula: `where(isnan(self), nan, where(self == 0, values, where(self < 0, 0, 1)))`.
+ * 0 below zero and for NaN, 1 above, `values` at zero.
+ * Formula: `where(self == 0, values, where(self > 0, 1, 0))`.
  * Shapes: `self` and `values` are broadcast together; the result has their common shape.
  * Dtypes: floating-point, integers and bool; the result has the common one of the arguments.
  * Gradient: none; the result is a constant.
@@ -10071,6 +10071,8 @@ inline const Tensor& Tensor::clamp_(OptionalTensorRef min, OptionalTensorRef max
 inline Tensor Tensor::clip(std::optional<Scalar> min, std::optional<Scalar> max) const { return trt::clip(*this, min, max); }
 inline Tensor Tensor::clip(OptionalTensorRef min, OptionalTensorRef max) const { return trt::clip(*this, min, max); }
 inline Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const { return trt::nan_to_num(*this, nan, posinf, neginf); }
+inline Tensor Tensor::logit(std::optional<double> eps) const { return trt::logit(*this, eps); }
+inline const Tensor& Tensor::logit_(std::optional<double> eps) const { return trt::logit_(*this, eps); }
 inline Tensor Tensor::round(std::int64_t decimals) const { return trt::round(*this, decimals); }
 inline Tensor Tensor::div(const Tensor& other, std::optional<std::string> rounding_mode) const { return trt::div(*this, other, rounding_mode); }
 inline Tensor Tensor::div(Scalar other, std::optional<std::string> rounding_mode) const { return trt::div(*this, other, rounding_mode); }
@@ -10390,8 +10392,6 @@ inline Tensor Tensor::xlogy(const Tensor& other) const { return trt::xlogy(*this
 inline const Tensor& Tensor::xlogy_(const Tensor& other) const { return trt::xlogy_(*this, other); }
 inline Tensor Tensor::xlogy(Scalar other) const { return trt::xlogy(*this, other); }
 inline const Tensor& Tensor::xlogy_(Scalar other) const { return trt::xlogy_(*this, other); }
-inline Tensor Tensor::logit() const { return trt::logit(*this); }
-inline const Tensor& Tensor::logit_() const { return trt::logit_(*this); }
 inline Tensor Tensor::sigmoid() const { return trt::sigmoid(*this); }
 inline const Tensor& Tensor::sigmoid_() const { return trt::sigmoid_(*this); }
 inline Tensor Tensor::sin() const { return trt::sin(*this); }

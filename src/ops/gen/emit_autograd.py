@@ -27,7 +27,7 @@ _LABELS = {
     "adaptive_max_pool2d_with_indices": "AdaptiveMaxPool2DBackward0",
     "nll_loss_forward": "NllLossBackward0", "cross_entropy_forward": "NllLossBackward0", "mse_loss_elements": "MseLossBackward0",
     "l1_loss_elements": "AbsBackward0", "smooth_l1_loss_elements": "SmoothL1LossBackward0", "huber_loss_elements": "HuberLossBackward0",
-    "binary_cross_entropy_elements": "BinaryCrossEntropyBackward0", "bce_with_logits_elements": "BinaryCrossEntropyWithLogitsBackward0",
+    "logit_open": "LogitBackward0", "logit_clamped": "LogitBackward0", "binary_cross_entropy_elements": "BinaryCrossEntropyBackward0", "bce_with_logits_elements": "BinaryCrossEntropyWithLogitsBackward0",
 }
 
 

@@ -58,7 +58,7 @@ _prim("atan2", "VV>V", ("where(x * x + y * y == 0.0, 0.0, y / (x * x + y * y))",
 _prim("hypot", "VV>V", ("x / hypot(x, y)", "y / hypot(x, y)"))
 _prim("logaddexp", "VV>V", ("sigmoid(x - y)", "sigmoid(y - x)"))
 _prim("logaddexp2", "VV>V", ("sigmoid((x - y) * 0.6931471805599453)", "sigmoid((y - x) * 0.6931471805599453)"))
-_prim("copysign", "VV>V", ("where(x == 0.0, 0.0, where((x < 0.0) == (copysign(1.0, y) < 0.0), 1.0, -1.0))", "0.0"))
+_prim("copysign", "VV>V", ("where(x == 0.0, 0.0, copysign(x, y) / x)", "0.0"))
 # The functions of numbers (kernels/scalar/lanes-inl.h). "missing": PyTorch has no derivative with respect to that argument.
 for _n, _d, _op in (
     ("erfcx", "2.0 * x * erfcx(x) - 1.1283791670955126", "special_erfcx"),

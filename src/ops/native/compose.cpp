@@ -102,6 +102,7 @@ Tensor t(const Tensor& self) {
   return op::transpose(self, 0, self.dim() < 2 ? 0 : 1);
 }
 Tensor mT(const Tensor& self) {
+  if (self.dim() == 0) return self;
   TRT_CHECK(self.dim() >= 2, "mT: needs at least two dimensions, got ", self);
   return op::transpose(self, -2, -1);
 }
@@ -192,7 +193,9 @@ Tensor block_diag(TensorList tensors) {
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, std::optional<DType> dtype,
                 std::optional<Device> device) {
   const DType type = dtype.value_or(thread_state.default_dtype);
-  return op::to(op::pow(Scalar(base), op::linspace(start, end, steps, DType::Float64, device)), type);
+  const bool whole = is_integral(type, true);  // the bounds of integer tensors are integers
+  const Tensor exponents = op::linspace(whole ? Scalar(start.to_int()) : start, whole ? Scalar(end.to_int()) : end, steps, DType::Float64, device);
+  return op::to(op::pow(Scalar(base), exponents), type);
 }
 
 // --- splitting ---
@@ -294,6 +297,9 @@ Tensor& clamp__Tensor(Tensor& self, const Tensor& min, const Tensor& max) {
   if (min.defined() && max.defined()) return op::clamp_between_(self, min, max);
   return min.defined() ? op::clamp_min_(self, min) : op::clamp_max_(self, max);
 }
+
+Tensor logit(const Tensor& self, std::optional<double> eps) { return eps ? op::logit_clamped(self, Scalar(*eps)) : op::logit_open(self); }
+Tensor& logit_(Tensor& self, std::optional<double> eps) { return eps ? op::logit_clamped_(self, Scalar(*eps)) : op::logit_open_(self); }
 
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf) {

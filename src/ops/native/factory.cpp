@@ -75,11 +75,11 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, std::o
   }
   TRT_CHECK(count >= 0 && count < 9.2e18, "arange: from ", start, " to ", end, " by ", step, " has too many elements");
   Tensor t = empty_tensor({static_cast<int64_t>(count)}, type, device.value_or(kCPU));
+  // Integer elements begin at `start` and go by `step` without their fractions, however many the bounds ask for: PyTorch's rule.
   const int64_t si = start.to_int(), di = step.to_int();
   fill_by_index(t, [&]<typename T>(int64_t i) {
     if constexpr (std::is_integral_v<T>) {
-      if (integral) return static_cast<T>(static_cast<uint64_t>(si) + static_cast<uint64_t>(di) * static_cast<uint64_t>(i));
-      return Scalar(s + d * static_cast<double>(i)).to<T>();
+      return static_cast<T>(static_cast<uint64_t>(si) + static_cast<uint64_t>(di) * static_cast<uint64_t>(i));
     } else {
       return static_cast<T>(static_cast<opmath_t<T>>(s + d * static_cast<double>(i)));
     }
@@ -102,7 +102,9 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::opti
     return t;
   }
   TRT_CHECK(!start.is_complex() && !end.is_complex(), "linspace: complex bounds ", start, " and ", end, " need a complex dtype, got ", t.dtype());
-  const double s = start.to_double(), e = end.to_double();
+  // The bounds of integer tensors are integers.
+  const bool whole = is_integral(t.dtype(), true);
+  const double s = whole ? static_cast<double>(start.to_int()) : start.to_double(), e = whole ? static_cast<double>(end.to_int()) : end.to_double();
   const double d = steps > 1 ? (e - s) / static_cast<double>(steps - 1) : 0;
   fill_by_index(t, [&]<typename T>(int64_t i) {
     // From both ends, so that the last number is exactly `end`.

@@ -6,6 +6,7 @@
 #include "gen/linalg_compose_native.h"
 #include "iter/promotion.h"
 #include "ops/native/linalg_util.h"
+#include "ops/native/widened.h"
 
 namespace trt::composite {
 
@@ -61,9 +62,9 @@ int64_t letters_in(std::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return c != ' ' && c != '.'; });
 }
 
-// Sums over the labels for which `kept` is false.
+// Sums over the labels for which `kept` is false, integers in int64 (where there is more than one to add) if `widen`.
 template <typename F>
-void sum_out(Operand& x, F&& kept) {
+void sum_out(Operand& x, F&& kept, bool widen = false) {
   DimVector dims;
   Labels left;
   for (size_t i = 0; i < x.labels.size(); ++i) {
@@ -71,7 +72,9 @@ void sum_out(Operand& x, F&& kept) {
     else dims.push_back(static_cast<int64_t>(i));
   }
   if (dims.empty()) return;
-  x.tensor = op::sum(x.tensor, IntArrayRef(dims), false, x.tensor.dtype());
+  DType dtype = x.tensor.dtype();
+  if (widen && is_integral(dtype, true) && std::any_of(dims.begin(), dims.end(), [&](int64_t d) { return x.tensor.size(d) != 1; })) dtype = DType::Int64;
+  x.tensor = op::sum(x.tensor, IntArrayRef(dims), false, dtype);
   x.labels = left;
 }
 
@@ -100,8 +103,11 @@ Operand contract(Operand a, Operand b, F&& needed) {
         x->tensor = op::squeeze(x->tensor, d);
         x->drop(d);
       }
-  sum_out(a, [&](int l) { return needed(l) || b.has(l); });
-  sum_out(b, [&](int l) { return needed(l) || a.has(l); });
+  const DType dtypes[] = {a.tensor.dtype(), b.tensor.dtype()};
+  sum_out(a, [&](int l) { return needed(l) || b.has(l); }, true);
+  sum_out(b, [&](int l) { return needed(l) || a.has(l); }, true);
+  if (dtypes[0] == dtypes[1] && a.tensor.dtype() != b.tensor.dtype())
+    for (Operand* x : {&a, &b}) x->tensor = op::to(x->tensor, DType::Int64);
   Labels shared, summed, left, right;
   DimVector sizes;
   for (int l : a.labels) (b.has(l) ? (needed(l) ? shared : summed) : left).push_back(l);
@@ -259,6 +265,9 @@ Tensor linalg_multi_dot(TensorList tensors) {
     const bool end = i == 0 || i + 1 == n;
     TRT_CHECK(m[i].dim() == 2 || (end && m[i].dim() == 1), "linalg_multi_dot: needs matrices, and matrices or vectors at the ends, got ", m[i]);
   }
+  const DType dtype = m[0].dtype();
+  if (is_reduced_floating(dtype))
+    for (Tensor& t : m) t = widened(t, dtype);
   const bool row = m[0].dim() == 1, column = m[n - 1].dim() == 1;
   if (row) m[0] = op::unsqueeze(m[0], 0);
   if (column) m[n - 1] = op::unsqueeze(m[n - 1], 1);
@@ -285,7 +294,7 @@ Tensor linalg_multi_dot(TensorList tensors) {
   auto product = [&](auto& self, size_t i, size_t j) -> Tensor {
     return i == j ? m[i] : op::mm(self(self, i, split[i][j]), self(self, split[i][j] + 1, j));
   };
-  Tensor out = product(product, 0, n - 1);
+  Tensor out = op::to(product(product, 0, n - 1), dtype);
   if (column) out = op::squeeze(out, 1);
   return row ? op::squeeze(out, 0) : out;
 }

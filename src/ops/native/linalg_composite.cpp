@@ -2,6 +2,7 @@
 #include "gen/all_ops.h"
 #include "gen/linalg_native.h"
 #include "iter/promotion.h"
+#include "ops/native/widened.h"
 
 namespace trt::composite {
 
@@ -55,12 +56,16 @@ Tensor outer(const Tensor& self, const Tensor& vec2) {
 }
 
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) {
+  if (const DType d = self.dtype(); is_reduced_floating(d) && mat.dtype() == d && vec.dtype() == d)
+    return op::to(op::addmv(widened(self, d), widened(mat, d), widened(vec, d), beta, alpha), d);
   return add_scaled(self, op::mv(mat, vec), beta, alpha, "addmv");
 }
 
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta, const Scalar& alpha) {
   TRT_CHECK(is_differentiable(vec1.dtype()) || (alpha.kind() <= Scalar::Kind::Int && beta.kind() <= Scalar::Kind::Int),
             "addr: beta and alpha must be integers for tensors of dtype ", vec1.dtype());
+  if (const DType d = self.dtype(); is_reduced_floating(d) && vec1.dtype() == d && vec2.dtype() == d)
+    return op::to(op::addr(widened(self, d), widened(vec1, d), widened(vec2, d), beta, alpha), d);
   return add_scaled(self, op::outer(vec1, vec2), beta, alpha, "addr");
 }
 
@@ -172,6 +177,8 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
               " and ", input2);
   TRT_CHECK(weight.dim() == 3 && weight.size(1) == input1.size(-1) && weight.size(2) == input2.size(-1),
             "bilinear: weight ", weight, " does not fit inputs ", input1, " and ", input2);
+  if (const DType d = weight.dtype(); is_reduced_floating(d) && input1.dtype() == d && input2.dtype() == d && (!bias.defined() || bias.dtype() == d))
+    return op::to(op::bilinear(widened(input1, d), widened(input2, d), widened(weight, d), widened(bias, d)), d);
   const int64_t pairs = weight.size(1) * weight.size(2);
   const DimVector lead(input1.sizes().data(), input1.sizes().size() - 1);
   const Tensor products = op::mul(op::unsqueeze(input1, -1), op::unsqueeze(input2, -2));

@@ -119,6 +119,11 @@ Tensor reflected(const Tensor& reflectors, const Tensor& tau_given, Tensor x, bo
   const int64_t m = reflectors.size(-2), n = reflectors.size(-1), k = tau_given.dim() > 0 ? tau_given.size(-1) : 0;
   TRT_CHECK(tau_given.dim() == reflectors.dim() - 1 && IntArrayRef(batch_of(tau_given, 1)) == IntArrayRef(batch_of(reflectors)) && k <= std::min(m, n), op_name,
             ": tau must have the batch of the reflectors and at most as many elements as they have columns, got ", reflectors, " and ", tau_given);
+  // The steps of reflectors that are not orthogonal cancel each other: single precision computes in double.
+  if (const DType d = x.dtype(); d == reflectors.dtype() && (d == DType::Float32 || d == DType::Complex64)) {
+    const DType wide = d == DType::Float32 ? DType::Float64 : DType::Complex128;
+    return op::to(reflected(op::to(reflectors, wide), op::to(tau_given, wide), op::to(x, wide), left, adjoint, op_name), d);
+  }
   // Without reflectors the history still goes through them where the shapes allow it (the gradient is 0).
   if (k == 0) return x.sizes() == reflectors.sizes() ? op::where(op::zeros({}, DType::Bool, x.device()), reflectors, x) : op::clone(x);
   const Tensor tau = adjoint ? op::conj(tau_given) : tau_given;

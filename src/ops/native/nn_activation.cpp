@@ -153,8 +153,7 @@ void native_dropout_backward(const Tensor& grad_output, const Tensor& mask, doub
 namespace composite {
 
 Tensor softmin(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
-  const Tensor x = dtype && !is_floating(self.dtype()) ? op::to(self, *dtype) : self;
-  return op::softmax(op::neg(x), dim, dtype);
+  return op::softmax(op::neg(self), dim, dtype);  // negated in its own dtype, where unsigned integers wrap around
 }
 
 Tensor gelu(const Tensor& self, std::string_view approximate) {

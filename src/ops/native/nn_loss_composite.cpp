@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "gen/all_ops.h"
 #include "gen/nn_loss_native.h"
+#include "ops/native/widened.h"
 
 namespace trt::composite {
 
@@ -144,6 +145,8 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Ten
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target, const Tensor& weight,
                                         std::string_view reduction, const Tensor& pos_weight) {
   check_same_sizes(input, target, "binary_cross_entropy_with_logits");
+  if (const DType d = input.dtype(); is_reduced_floating(d) && target.dtype() == d && (pos_weight.defined() || weight.defined()))
+    return op::to(op::binary_cross_entropy_with_logits(widened(input, d), widened(target, d), widened(weight, d), reduction, widened(pos_weight, d)), d);
   Tensor loss;
   if (pos_weight.defined()) {
     // (1 - t) x + (1 + (p - 1) t) softplus(-x)
@@ -244,6 +247,8 @@ Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, co
                                    std::string_view reduction) {
   TRT_CHECK(input.dim() >= 1, "multilabel_soft_margin_loss: input needs at least one dimension");
   check_same_sizes(input, target, "multilabel_soft_margin_loss");
+  if (const DType d = input.dtype(); is_reduced_floating(d) && target.dtype() == d)
+    return op::to(op::multilabel_soft_margin_loss(widened(input, d), widened(target, d), widened(weight, d), reduction), d);
   const Tensor loss = weighted(op::bce_with_logits_elements(input, target), weight);
   return reduced(op::mean(loss, IntArrayRef{int64_t{-1}}), reduction, "multilabel_soft_margin_loss");
 }

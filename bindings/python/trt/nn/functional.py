@@ -77,9 +77,7 @@ def _limit_norms(input, weight, max_norm, norm_type):
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    """The rows of `weight` that `input` names."""
-    if sparse:
-        raise NotImplementedError("embedding: sparse gradients are not supported")
+    """The rows of `weight` that `input` names. The gradient is dense, also with `sparse`."""
     if padding_idx is None:
         padding_idx = -1
     elif not -weight.size(0) <= padding_idx < weight.size(0):
