@@ -3,7 +3,7 @@
 
   generate.py --out DIR [--extra DIR]
 
-writes operators.cpp (src/arguments.h tells what it consists of) and the type stubs _ops.pyi, _nn_ops.pyi, _methods.pyi, special.pyi and linalg.pyi. --extra
+writes operators.cpp (src/arguments.h tells what it consists of) and the type stubs _ops.pyi, _nn_ops.pyi, _methods.pyi, special.pyi, linalg.pyi and fft.pyi. --extra
 adds the declarations of another folder.
 """
 
@@ -512,7 +512,8 @@ def stubs(functions):
         return module({n.removeprefix(prefix): o for n, o in plain.items() if n.startswith(prefix)}) + "\ndef __getattr__(name: str): ...\n"
 
     method_text = STUB_HEAD + result_classes(methods) + "\nclass OperatorMethods:\n" + "".join(stub_of(n, o, "self", 1) for n, o in methods.items())
-    return {"_ops.pyi": module(plain), "_nn_ops.pyi": module(nn), "_methods.pyi": method_text, "special.pyi": submodule("special_"), "linalg.pyi": submodule("linalg_")}
+    return {"_ops.pyi": module(plain), "_nn_ops.pyi": module(nn), "_methods.pyi": method_text, "special.pyi": submodule("special_"), "linalg.pyi": submodule("linalg_"),
+            "fft.pyi": submodule("fft_")}
 
 
 def main():

@@ -6,7 +6,7 @@ import shutil
 import sys
 
 ENDINGS = (".py", ".pyi", "py.typed")
-GENERATED = ("_ops.pyi", "_nn_ops.pyi", "_methods.pyi", "special.pyi", "linalg.pyi")
+GENERATED = ("_ops.pyi", "_nn_ops.pyi", "_methods.pyi", "special.pyi", "linalg.pyi", "fft.pyi")
 
 
 def files(folder):

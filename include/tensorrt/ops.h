@@ -1321,6 +1321,367 @@ TRT_API trt_status* trt_to_device(const trt_tensor* self, trt_device device, trt
  */
 TRT_API trt_status* trt_contiguous(const trt_tensor* self, trt_tensor** out);
 
+/* --- fft --- */
+
+/**
+ * The Fourier transform `X[k] = sum_j x[j] exp(-2 pi i j k / n)` along `dim`, which is cut or filled with zeros to
+ * `n` elements. The result is complex (integers: in the default dtype). It is divided by the root of n if `norm`
+ * is ortho, by n if it is forward, by nothing if it is backward (the default). Not for 16-bit dtypes.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_fft(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_fft`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_fft_out(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor* out);
+
+/**
+ * The inverse of fft_fft: the sum with `exp(+2 pi i j k / n)`, divided by n if `norm` is backward (the default),
+ * by nothing if it is forward.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_ifft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ifft(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_ifft`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ifft_out(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor* out);
+
+/**
+ * The first n/2 + 1 elements of fft_fft of a real tensor; the others are their conjugates.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_rfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_rfft(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_rfft`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_rfft_out(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor* out);
+
+/**
+ * The inverse of fft_rfft, a real tensor with `n` elements along `dim` (by default 2 (size - 1), an even number).
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_irfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_irfft(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_irfft`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_irfft_out(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor* out);
+
+/**
+ * The real Fourier transform of a signal of which the first half is given, the rest being the conjugates; `n` as
+ * for fft_irfft.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_hfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_hfft(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_hfft`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_hfft_out(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor* out);
+
+/**
+ * The inverse of fft_hfft, the first half of the inverse Fourier transform of a real tensor.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_ihfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ihfft(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_ihfft`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ihfft_out(const trt_tensor* self, const int64_t* n, int64_t dim, const char* norm,
+    trt_tensor* out);
+
+/**
+ * fft_fft over several dimensions, all or the last ones by default. `s` are their sizes (-1 keeps one).
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_fftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_fftn(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_fftn`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_fftn_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * The inverse of fft_fftn.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_ifftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ifftn(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_ifftn`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ifftn_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * fft_fftn of a real tensor, of the last dimension only the first half.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_rfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_rfftn(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_rfftn`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_rfftn_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * The inverse of fft_rfftn; the last size defaults to 2 (size - 1).
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_irfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_irfftn(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_irfftn`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_irfftn_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * fft_hfft along the last dimension after fft_fftn over the others.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_hfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_hfftn(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_hfftn`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_hfftn_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * The inverse of fft_hfftn.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_ihfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ihfftn(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_ihfftn`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ihfftn_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * fft_fftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_fft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_fft2(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_fft2`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_fft2_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * fft_ifftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_ifft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ifft2(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_ifft2`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ifft2_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * fft_rfftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_rfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_rfft2(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_rfft2`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_rfft2_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * fft_irfftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_irfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_irfft2(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_irfft2`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_irfft2_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * fft_hfftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_hfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_hfft2(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_hfft2`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_hfft2_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * fft_ihfftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_ihfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ihfft2(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor** out);
+
+/**
+ * Out form of `trt_fft_ihfft2`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ihfft2_out(const trt_tensor* self, const int64_t* s, size_t s_count, const int64_t* dim,
+    size_t dim_count, const char* norm, trt_tensor* out);
+
+/**
+ * The frequencies of the elements of fft_fft for samples `d` apart: 0, 1, ... (n - 1) / 2, -(n / 2), ... -1, each
+ * divided by `n d`.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_fftfreq(int64_t n, double d, trt_dtype dtype, const trt_device* device, trt_tensor**
+    out);
+
+/**
+ * The frequencies of the elements of fft_rfft: 0, 1, ... n / 2, each divided by `n d`.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_rfftfreq(int64_t n, double d, trt_dtype dtype, const trt_device* device, trt_tensor**
+    out);
+
+/**
+ * Rolls the dimensions (all by default) by half their size, so that the frequency 0 of fft_fftn comes to the
+ * middle.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_fftshift(const trt_tensor* self, const int64_t* dim, size_t dim_count, trt_tensor**
+    out);
+
+/**
+ * The inverse of fft_fftshift.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_ifftshift(const trt_tensor* self, const int64_t* dim, size_t dim_count, trt_tensor**
+    out);
+
+/**
+ * The Fourier transforms of windows of `n_fft` elements of `self` [length] or [batch, length], `hop_length` (n_fft
+ * / 4) apart, as [batch, frequencies, windows]. `window` has `win_length` (n_fft) elements and stands in the
+ * middle of each. With `center` the signal is padded by n_fft / 2 at both ends (as pad with `pad_mode`). Real
+ * signals have the first half of the frequencies only, unless `onesided` is false; their result has a last
+ * dimension of the two parts of each number, unless `return_complex`. `normalized` divides by the root of n_fft.
+ * Gradient: through the operators that it is made of.
+ * Schema: `stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool
+ * center=True, str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None) ->
+ * Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_stft(const trt_tensor* self, int64_t n_fft, const int64_t* hop_length, const int64_t*
+    win_length, const trt_tensor* window, bool center, const char* pad_mode, bool normalized, const bool* onesided,
+    const bool* return_complex, trt_tensor** out);
+
+/**
+ * The signal [batch, length] of which `self`, [batch, frequencies, windows] complex or with a last dimension of
+ * two parts, is the result of stft with these arguments: the overlapping inverse transforms, weighted with the
+ * window, over the sum of its squares. `length` cuts or pads it.
+ * Gradient: through the operators that it is made of.
+ * Schema: `istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool
+ * center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_istft(const trt_tensor* self, int64_t n_fft, const int64_t* hop_length, const int64_t*
+    win_length, const trt_tensor* window, bool center, bool normalized, const bool* onesided, const int64_t* length,
+    bool return_complex, trt_tensor** out);
+
 /* --- indexing --- */
 
 /**
@@ -2385,6 +2746,125 @@ TRT_API trt_status* trt_isin_tensor_scalar(const trt_tensor* elements, trt_scala
  */
 TRT_API trt_status* trt_isin_scalar_tensor(trt_scalar element, const trt_tensor* test_elements, bool assume_unique,
     bool invert, trt_tensor** out);
+
+/**
+ * The most frequent elements along `dim` (the smallest of equally frequent ones), and where the last of each is. A
+ * NaN equals nothing.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
+ * Schema: `mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_mode(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor** out_values,
+    trt_tensor** out_indices);
+
+/**
+ * Out form of `trt_mode`: the result is written into the given tensors, resized where a shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_mode_out(const trt_tensor* self, int64_t dim, bool keepdim, trt_tensor* values_out,
+    trt_tensor* indices_out);
+
+/**
+ * The different elements (the different slices along `dim`), in ascending order, whatever `sorted` says.
+ * `inverse_indices` (in the shape of `self`; a vector for `dim`) tells where each went, `counts` how many there
+ * are of each; both are empty where not asked for. A NaN equals nothing. Without gradient.
+ * Gradient: none; the result is a constant.
+ * Schema: `unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int?
+ * dim=None) -> (Tensor output, Tensor inverse_indices, Tensor counts)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_unique(const trt_tensor* self, bool sorted, bool return_inverse, bool return_counts, const
+    int64_t* dim, trt_tensor** out_output, trt_tensor** out_inverse_indices, trt_tensor** out_counts);
+
+/**
+ * `self`, flattened (or along `dim`), without elements (slices) that equal the one before; otherwise as unique.
+ * Gradient: none; the result is a constant.
+ * Schema: `unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) ->
+ * (Tensor output, Tensor inverse_indices, Tensor counts)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_unique_consecutive(const trt_tensor* self, bool return_inverse, bool return_counts, const
+    int64_t* dim, trt_tensor** out_output, trt_tensor** out_inverse_indices, trt_tensor** out_counts);
+
+/**
+ * How often each number from 0 on stands in a vector of integers that are not negative, as int64; with `weights`
+ * the sums of their weights, in float64 (float32 if they are). At least `minlength` elements. Without gradient.
+ * Gradient: none; the result is a constant.
+ * Schema: `bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bincount(const trt_tensor* self, const trt_tensor* weights, int64_t minlength, trt_tensor**
+    out);
+
+/**
+ * How many elements lie in each of `bins` intervals of the same width from `min` to `max` (if equal, from the
+ * smallest to the largest element), in the dtype of `self`. Elements outside do not count. Without gradient.
+ * Gradient: through the operators that it is made of.
+ * Schema: `histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_histc(const trt_tensor* self, int64_t bins, trt_scalar min, trt_scalar max, trt_tensor**
+    out);
+
+/**
+ * Out form of `trt_histc`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_histc_out(const trt_tensor* self, int64_t bins, trt_scalar min, trt_scalar max, trt_tensor*
+    out);
+
+/**
+ * The elements of `self` counted in `bins` intervals from `range[0]` to `range[1]` (by default the smallest and
+ * the largest element), of which the last includes its end; `weight`, in the shape of `self`, counts instead of 1.
+ * `density` divides by the sum and the widths. Without gradient.
+ * Gradient: through the operators that it is made of.
+ * Schema: `histogram(Tensor self, int bins, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
+ * (Tensor hist, Tensor bin_edges)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_histogram(const trt_tensor* self, int64_t bins, const double* range, size_t range_count,
+    const trt_tensor* weight, bool density, trt_tensor** out_hist, trt_tensor** out_bin_edges);
+
+/**
+ * The same with the edges of the intervals, in ascending order.
+ * Gradient: through the operators that it is made of.
+ * Schema: `histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor
+ * hist, Tensor bin_edges)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_histogram_bins_tensor(const trt_tensor* self, const trt_tensor* bins, const trt_tensor*
+    weight, bool density, trt_tensor** out_hist, trt_tensor** out_bin_edges);
+
+/**
+ * The rows of `self` [..., dims] counted in the boxes of a grid: the counts, and then the edges of each dimension.
+ * `range` holds two numbers for each. Otherwise as histogram.
+ * Gradient: through the operators that it is made of.
+ * Schema: `histogramdd(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
+ * Tensor[]`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_histogramdd(const trt_tensor* self, const int64_t* bins, size_t bins_count, const double*
+    range, size_t range_count, const trt_tensor* weight, bool density, trt_tensor_list** out);
+
+/**
+ * The same with the edges of each dimension.
+ * Gradient: through the operators that it is made of.
+ * Schema: `histogramdd.bins_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) ->
+ * Tensor[]`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_histogramdd_bins_tensors(const trt_tensor* self, const trt_tensor* const* bins, size_t
+    bins_count, const trt_tensor* weight, bool density, trt_tensor_list** out);
+
+/**
+ * All choices of `r` elements of a vector, one a row, in the order of their positions; `with_replacement` an
+ * element may be chosen again.
+ * Gradient: through the operators that it is made of.
+ * Schema: `combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_combinations(const trt_tensor* self, int64_t r, bool with_replacement, trt_tensor** out);
 
 /* --- linalg --- */
 
@@ -9157,6 +9637,160 @@ TRT_API trt_status* trt_cummin(const trt_tensor* self, int64_t dim, trt_tensor**
  */
 TRT_API trt_status* trt_cummin_out(const trt_tensor* self, int64_t dim, trt_tensor* values_out, trt_tensor*
     indices_out);
+
+/**
+ * The quantiles `q` (0-d, or a vector that becomes the first dimension; from 0 to 1, of the dtype of `self`) of
+ * all elements or along `dim`: float32 or float64. Between two elements `interpolation` is linear, lower, higher,
+ * midpoint or nearest. NaN where an element is.
+ * Gradient: through the operators that it is made of.
+ * Schema: `quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') ->
+ * Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_quantile(const trt_tensor* self, const trt_tensor* q, const int64_t* dim, bool keepdim,
+    const char* interpolation, trt_tensor** out);
+
+/**
+ * Out form of `trt_quantile`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_quantile_out(const trt_tensor* self, const trt_tensor* q, const int64_t* dim, bool keepdim,
+    const char* interpolation, trt_tensor* out);
+
+/**
+ * The quantile `q`.
+ * Gradient: through the operators that it is made of.
+ * Schema: `quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear')
+ * -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_quantile_scalar(const trt_tensor* self, double q, const int64_t* dim, bool keepdim, const
+    char* interpolation, trt_tensor** out);
+
+/**
+ * Out form of `trt_quantile_scalar`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_quantile_scalar_out(const trt_tensor* self, double q, const int64_t* dim, bool keepdim,
+    const char* interpolation, trt_tensor* out);
+
+/**
+ * quantile of the elements that are not NaN.
+ * Gradient: through the operators that it is made of.
+ * Schema: `nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') ->
+ * Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nanquantile(const trt_tensor* self, const trt_tensor* q, const int64_t* dim, bool keepdim,
+    const char* interpolation, trt_tensor** out);
+
+/**
+ * Out form of `trt_nanquantile`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nanquantile_out(const trt_tensor* self, const trt_tensor* q, const int64_t* dim, bool
+    keepdim, const char* interpolation, trt_tensor* out);
+
+/**
+ * The quantile `q` of the elements that are not NaN.
+ * Gradient: through the operators that it is made of.
+ * Schema: `nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str
+ * interpolation='linear') -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nanquantile_scalar(const trt_tensor* self, double q, const int64_t* dim, bool keepdim, const
+    char* interpolation, trt_tensor** out);
+
+/**
+ * Out form of `trt_nanquantile_scalar`: the result is written into the given tensor, resized where the shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nanquantile_scalar_out(const trt_tensor* self, double q, const int64_t* dim, bool keepdim,
+    const char* interpolation, trt_tensor* out);
+
+/**
+ * Reduces consecutive segments along `axis` by sum, mean, max, min or prod. `lengths` of the segments (or
+ * `offsets`, where they begin and the last one ends) has the sizes of `data` before `axis`, then one for the
+ * segments. `initial` takes part in each, and is the result of segments without elements (by default 0, NaN, -inf,
+ * inf and 1). `unsafe` omits the check that the lengths fill the dimension; `indices` is not supported.
+ * Gradient: through the operators that it is made of.
+ * Schema: `segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor?
+ * offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_segment_reduce(const trt_tensor* data, const char* reduce, const trt_tensor* lengths, const
+    trt_tensor* indices, const trt_tensor* offsets, int64_t axis, bool unsafe, const trt_scalar* initial,
+    trt_tensor** out);
+
+/**
+ * The integral along `dim` of the function with the values `y` at `x`, linear in between; `x` is a vector or
+ * broadcasts.
+ * Gradient: through the operators that it is made of.
+ * Schema: `trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_trapezoid_x(const trt_tensor* y, const trt_tensor* x, int64_t dim, trt_tensor** out);
+
+/**
+ * The integral along `dim` of the function with the values `y` at distances `dx`.
+ * Gradient: through the operators that it is made of.
+ * Schema: `trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_trapezoid_dx(const trt_tensor* y, trt_scalar dx, int64_t dim, trt_tensor** out);
+
+/**
+ * The same as trapezoid.
+ * Gradient: through the operators that it is made of.
+ * Schema: `trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_trapz_x(const trt_tensor* y, const trt_tensor* x, int64_t dim, trt_tensor** out);
+
+/**
+ * The same as trapezoid.
+ * Gradient: through the operators that it is made of.
+ * Schema: `trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_trapz_dx(const trt_tensor* y, double dx, int64_t dim, trt_tensor** out);
+
+/**
+ * The integrals from the first position along `dim` to each later one, as trapezoid.
+ * Gradient: through the operators that it is made of.
+ * Schema: `cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cumulative_trapezoid_x(const trt_tensor* y, const trt_tensor* x, int64_t dim, trt_tensor**
+    out);
+
+/**
+ * The integrals from the first position along `dim` to each later one, as trapezoid.
+ * Gradient: through the operators that it is made of.
+ * Schema: `cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cumulative_trapezoid_dx(const trt_tensor* y, trt_scalar dx, int64_t dim, trt_tensor** out);
+
+/**
+ * The derivatives along each of `dim` (all by default) by differences of neighbours `spacing` apart (1; a number
+ * for all or for each): central ones, and at both ends those of two (`edge_order` 1) or three elements (2).
+ * Gradient: through the operators that it is made of.
+ * Schema: `gradient(Tensor self, *, float[]? spacing=None, int[]? dim=None, int edge_order=1) -> Tensor[]`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gradient(const trt_tensor* self, const double* spacing, size_t spacing_count, const int64_t*
+    dim, size_t dim_count, int64_t edge_order, trt_tensor_list** out);
+
+/**
+ * The same between positions with the given coordinates, a vector for each dimension.
+ * Gradient: through the operators that it is made of.
+ * Schema: `gradient.coordinates(Tensor self, *, Tensor[] spacing, int[]? dim=None, int edge_order=1) -> Tensor[]`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gradient_coordinates(const trt_tensor* self, const trt_tensor* const* spacing, size_t
+    spacing_count, const int64_t* dim, size_t dim_count, int64_t edge_order, trt_tensor_list** out);
 
 /* --- shape --- */
 

@@ -1421,6 +1421,336 @@ inline Tensor contiguous(const Tensor& self) {
   return Tensor::adopt(out_c);
 }
 /**
+ * The Fourier transform `X[k] = sum_j x[j] exp(-2 pi i j k / n)` along `dim`, which is cut or filled with zeros to `n` elements. The result is complex
+ * (integers: in the default dtype). It is divided by the root of n if `norm` is ortho, by n if it is forward, by nothing if it is backward (the
+ * default). Not for 16-bit dtypes.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_fft(const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_fft(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_fft`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_fft_out(const Tensor& out, const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_fft_out(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * The inverse of fft_fft: the sum with `exp(+2 pi i j k / n)`, divided by n if `norm` is backward (the default), by nothing if it is forward.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_ifft(const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_ifft(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_ifft`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_ifft_out(const Tensor& out, const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_ifft_out(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * The first n/2 + 1 elements of fft_fft of a real tensor; the others are their conjugates.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_rfft(const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_rfft(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_rfft`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_rfft_out(const Tensor& out, const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_rfft_out(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * The inverse of fft_rfft, a real tensor with `n` elements along `dim` (by default 2 (size - 1), an even number).
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_irfft(const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_irfft(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_irfft`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_irfft_out(const Tensor& out, const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_irfft_out(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * The real Fourier transform of a signal of which the first half is given, the rest being the conjugates; `n` as for fft_irfft.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_hfft(const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_hfft(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_hfft`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_hfft_out(const Tensor& out, const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_hfft_out(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * The inverse of fft_hfft, the first half of the inverse Fourier transform of a real tensor.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_ihfft(const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_ihfft(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_ihfft`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_ihfft_out(const Tensor& out, const Tensor& self, std::optional<std::int64_t> n = std::nullopt, std::int64_t dim = -1, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_ihfft_out(self.get(), n ? &*n : nullptr, dim, norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * fft_fft over several dimensions, all or the last ones by default. `s` are their sizes (-1 keeps one).
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_fftn(const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_fftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_fftn`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_fftn_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * The inverse of fft_fftn.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_ifftn(const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_ifftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_ifftn`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_ifftn_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * fft_fftn of a real tensor, of the last dimension only the first half.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_rfftn(const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_rfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_rfftn`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_rfftn_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * The inverse of fft_rfftn; the last size defaults to 2 (size - 1).
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_irfftn(const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_irfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_irfftn`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_irfftn_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * fft_hfft along the last dimension after fft_fftn over the others.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_hfftn(const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_hfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_hfftn`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_hfftn_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * The inverse of fft_hfftn.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_ihfftn(const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_ihfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_ihfftn`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_ihfftn_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, OptionalIntArrayRef dim = {}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * fft_fftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_fft2(const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_fft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_fft2`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_fft2_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * fft_ifftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_ifft2(const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_ifft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_ifft2`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_ifft2_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * fft_rfftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_rfft2(const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_rfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_rfft2`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_rfft2_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * fft_irfftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_irfft2(const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_irfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_irfft2`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_irfft2_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * fft_hfftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_hfft2(const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_hfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_hfft2`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_hfft2_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * fft_ihfftn over two dimensions.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_ihfft2(const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_fft_ihfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `fft_ihfft2`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& fft_ihfft2_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef s = {}, IntArrayRef dim = {-2, -1}, std::optional<std::string> norm = std::nullopt) {
+  check(trt_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), norm ? norm->c_str() : nullptr, out.get()));
+  return out;
+}
+/**
+ * The frequencies of the elements of fft_fft for samples `d` apart: 0, 1, ... (n - 1) / 2, -(n / 2), ... -1, each divided by `n d`.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_fftfreq(std::int64_t n, double d, std::optional<DType> dtype, std::optional<Device> device) {
+  const trt_device device_c = device ? device->c() : trt_device{};
+  trt_tensor* out_c{};
+  check(trt_fft_fftfreq(n, d, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, device ? &device_c : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor fft_fftfreq(std::int64_t n, const TensorOptions& options = {}) {
+  return detail::with_grad(fft_fftfreq(n, 1.0, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor fft_fftfreq(std::int64_t n, double d, const TensorOptions& options = {}) {
+  return detail::with_grad(fft_fftfreq(n, d, options.dtype(), options.device()), options);
+}
+/**
+ * The frequencies of the elements of fft_rfft: 0, 1, ... n / 2, each divided by `n d`.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_rfftfreq(std::int64_t n, double d, std::optional<DType> dtype, std::optional<Device> device) {
+  const trt_device device_c = device ? device->c() : trt_device{};
+  trt_tensor* out_c{};
+  check(trt_fft_rfftfreq(n, d, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, device ? &device_c : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor fft_rfftfreq(std::int64_t n, const TensorOptions& options = {}) {
+  return detail::with_grad(fft_rfftfreq(n, 1.0, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor fft_rfftfreq(std::int64_t n, double d, const TensorOptions& options = {}) {
+  return detail::with_grad(fft_rfftfreq(n, d, options.dtype(), options.device()), options);
+}
+/**
+ * Rolls the dimensions (all by default) by half their size, so that the frequency 0 of fft_fftn comes to the middle.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_fftshift(const Tensor& self, OptionalIntArrayRef dim = {}) {
+  trt_tensor* out_c{};
+  check(trt_fft_fftshift(self.get(), dim.data(), dim.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The inverse of fft_fftshift.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fft_ifftshift(const Tensor& self, OptionalIntArrayRef dim = {}) {
+  trt_tensor* out_c{};
+  check(trt_fft_ifftshift(self.get(), dim.data(), dim.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The Fourier transforms of windows of `n_fft` elements of `self` [length] or [batch, length], `hop_length` (n_fft / 4) apart, as [batch, frequencies,
+ * windows]. `window` has `win_length` (n_fft) elements and stands in the middle of each. With `center` the signal is padded by n_fft / 2 at both ends
+ * (as pad with `pad_mode`). Real signals have the first half of the frequencies only, unless `onesided` is false; their result has a last dimension of
+ * the two parts of each number, unless `return_complex`. `normalized` divides by the root of n_fft.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor stft(const Tensor& self, std::int64_t n_fft, std::optional<std::int64_t> hop_length = std::nullopt, std::optional<std::int64_t> win_length = std::nullopt, OptionalTensorRef window = {}, bool center = true, const std::string& pad_mode = "reflect", bool normalized = false, std::optional<bool> onesided = std::nullopt, std::optional<bool> return_complex = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_stft(self.get(), n_fft, hop_length ? &*hop_length : nullptr, win_length ? &*win_length : nullptr, window.get(), center, pad_mode.c_str(), normalized, onesided ? &*onesided : nullptr, return_complex ? &*return_complex : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The signal [batch, length] of which `self`, [batch, frequencies, windows] complex or with a last dimension of two parts, is the result of stft with
+ * these arguments: the overlapping inverse transforms, weighted with the window, over the sum of its squares. `length` cuts or pads it.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor istft(const Tensor& self, std::int64_t n_fft, std::optional<std::int64_t> hop_length = std::nullopt, std::optional<std::int64_t> win_length = std::nullopt, OptionalTensorRef window = {}, bool center = true, bool normalized = false, std::optional<bool> onesided = std::nullopt, std::optional<std::int64_t> length = std::nullopt, bool return_complex = false) {
+  trt_tensor* out_c{};
+  check(trt_istft(self.get(), n_fft, hop_length ? &*hop_length : nullptr, win_length ? &*win_length : nullptr, window.get(), center, normalized, onesided ? &*onesided : nullptr, length ? &*length : nullptr, return_complex, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
  * The positions `index` (1-D, int64 or int32, not negative) of `self` along `dim`.
  * Dtypes: not complex.
  * Gradient: with respect to `self`.
@@ -2417,6 +2747,120 @@ inline Tensor isin(const Tensor& elements, Scalar test_element, bool assume_uniq
 inline Tensor isin(Scalar element, const Tensor& test_elements, bool assume_unique = false, bool invert = false) {
   trt_tensor* out_c{};
   check(trt_isin_scalar_tensor(element.c(), test_elements.get(), assume_unique, invert, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The most frequent elements along `dim` (the smallest of equally frequent ones), and where the last of each is. A NaN equals nothing.
+ * Dtypes: not complex.
+ * Gradient: with respect to `self`.
+ */
+inline std::tuple<Tensor, Tensor> mode(const Tensor& self, std::int64_t dim = -1, bool keepdim = false) {
+  trt_tensor* out_values_c{};
+  trt_tensor* out_indices_c{};
+  check(trt_mode(self.get(), dim, keepdim, &out_values_c, &out_indices_c));
+  return {Tensor::adopt(out_values_c), Tensor::adopt(out_indices_c)};
+}
+/** Out form of `mode`: the result is written into the given tensors, resized where a shape differs. */
+inline void mode_out(const Tensor& values_out, const Tensor& indices_out, const Tensor& self, std::int64_t dim = -1, bool keepdim = false) {
+  check(trt_mode_out(self.get(), dim, keepdim, values_out.get(), indices_out.get()));
+}
+/**
+ * The different elements (the different slices along `dim`), in ascending order, whatever `sorted` says. `inverse_indices` (in the shape of `self`; a
+ * vector for `dim`) tells where each went, `counts` how many there are of each; both are empty where not asked for. A NaN equals nothing. Without
+ * gradient.
+ * Gradient: none; the result is a constant.
+ */
+inline std::tuple<Tensor, Tensor, Tensor> unique(const Tensor& self, bool sorted = true, bool return_inverse = false, bool return_counts = false, std::optional<std::int64_t> dim = std::nullopt) {
+  trt_tensor* out_output_c{};
+  trt_tensor* out_inverse_indices_c{};
+  trt_tensor* out_counts_c{};
+  check(trt_unique(self.get(), sorted, return_inverse, return_counts, dim ? &*dim : nullptr, &out_output_c, &out_inverse_indices_c, &out_counts_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_inverse_indices_c), Tensor::adopt(out_counts_c)};
+}
+/**
+ * `self`, flattened (or along `dim`), without elements (slices) that equal the one before; otherwise as unique.
+ * Gradient: none; the result is a constant.
+ */
+inline std::tuple<Tensor, Tensor, Tensor> unique_consecutive(const Tensor& self, bool return_inverse = false, bool return_counts = false, std::optional<std::int64_t> dim = std::nullopt) {
+  trt_tensor* out_output_c{};
+  trt_tensor* out_inverse_indices_c{};
+  trt_tensor* out_counts_c{};
+  check(trt_unique_consecutive(self.get(), return_inverse, return_counts, dim ? &*dim : nullptr, &out_output_c, &out_inverse_indices_c, &out_counts_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_inverse_indices_c), Tensor::adopt(out_counts_c)};
+}
+/**
+ * How often each number from 0 on stands in a vector of integers that are not negative, as int64; with `weights` the sums of their weights, in float64
+ * (float32 if they are). At least `minlength` elements. Without gradient.
+ * Gradient: none; the result is a constant.
+ */
+inline Tensor bincount(const Tensor& self, OptionalTensorRef weights = {}, std::int64_t minlength = 0) {
+  trt_tensor* out_c{};
+  check(trt_bincount(self.get(), weights.get(), minlength, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * How many elements lie in each of `bins` intervals of the same width from `min` to `max` (if equal, from the smallest to the largest element), in the
+ * dtype of `self`. Elements outside do not count. Without gradient.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor histc(const Tensor& self, std::int64_t bins = 100, Scalar min = 0, Scalar max = 0) {
+  trt_tensor* out_c{};
+  check(trt_histc(self.get(), bins, min.c(), max.c(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `histc`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& histc_out(const Tensor& out, const Tensor& self, std::int64_t bins = 100, Scalar min = 0, Scalar max = 0) {
+  check(trt_histc_out(self.get(), bins, min.c(), max.c(), out.get()));
+  return out;
+}
+/**
+ * The elements of `self` counted in `bins` intervals from `range[0]` to `range[1]` (by default the smallest and the largest element), of which the last
+ * includes its end; `weight`, in the shape of `self`, counts instead of 1. `density` divides by the sum and the widths. Without gradient.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor> histogram(const Tensor& self, std::int64_t bins, OptionalArrayRef<double> range = {}, OptionalTensorRef weight = {}, bool density = false) {
+  trt_tensor* out_hist_c{};
+  trt_tensor* out_bin_edges_c{};
+  check(trt_histogram(self.get(), bins, range.data(), range.size(), weight.get(), density, &out_hist_c, &out_bin_edges_c));
+  return {Tensor::adopt(out_hist_c), Tensor::adopt(out_bin_edges_c)};
+}
+/**
+ * The same with the edges of the intervals, in ascending order.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor> histogram(const Tensor& self, const Tensor& bins, OptionalTensorRef weight = {}, bool density = false) {
+  trt_tensor* out_hist_c{};
+  trt_tensor* out_bin_edges_c{};
+  check(trt_histogram_bins_tensor(self.get(), bins.get(), weight.get(), density, &out_hist_c, &out_bin_edges_c));
+  return {Tensor::adopt(out_hist_c), Tensor::adopt(out_bin_edges_c)};
+}
+/**
+ * The rows of `self` [..., dims] counted in the boxes of a grid: the counts, and then the edges of each dimension. `range` holds two numbers for each.
+ * Otherwise as histogram.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::vector<Tensor> histogramdd(const Tensor& self, IntArrayRef bins, OptionalArrayRef<double> range = {}, OptionalTensorRef weight = {}, bool density = false) {
+  trt_tensor_list* out_c{};
+  check(trt_histogramdd(self.get(), bins.data(), bins.size(), range.data(), range.size(), weight.get(), density, &out_c));
+  return detail::take(out_c);
+}
+/**
+ * The same with the edges of each dimension.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::vector<Tensor> histogramdd(const Tensor& self, TensorList bins, OptionalTensorRef weight = {}, bool density = false) {
+  const auto bins_handles = detail::handles(bins);
+  trt_tensor_list* out_c{};
+  check(trt_histogramdd_bins_tensors(self.get(), bins_handles.data(), bins_handles.size(), weight.get(), density, &out_c));
+  return detail::take(out_c);
+}
+/**
+ * All choices of `r` elements of a vector, one a row, in the order of their positions; `with_replacement` an element may be chosen again.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor combinations(const Tensor& self, std::int64_t r = 2, bool with_replacement = false) {
+  trt_tensor* out_c{};
+  check(trt_combinations(self.get(), r, with_replacement, &out_c));
   return Tensor::adopt(out_c);
 }
 /**
@@ -8708,6 +9152,149 @@ inline void cummin_out(const Tensor& values_out, const Tensor& indices_out, cons
   check(trt_cummin_out(self.get(), dim, values_out.get(), indices_out.get()));
 }
 /**
+ * The quantiles `q` (0-d, or a vector that becomes the first dimension; from 0 to 1, of the dtype of `self`) of all elements or along `dim`: float32 or
+ * float64. Between two elements `interpolation` is linear, lower, higher, midpoint or nearest. NaN where an element is.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor quantile(const Tensor& self, const Tensor& q, std::optional<std::int64_t> dim = std::nullopt, bool keepdim = false, const std::string& interpolation = "linear") {
+  trt_tensor* out_c{};
+  check(trt_quantile(self.get(), q.get(), dim ? &*dim : nullptr, keepdim, interpolation.c_str(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `quantile`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& quantile_out(const Tensor& out, const Tensor& self, const Tensor& q, std::optional<std::int64_t> dim = std::nullopt, bool keepdim = false, const std::string& interpolation = "linear") {
+  check(trt_quantile_out(self.get(), q.get(), dim ? &*dim : nullptr, keepdim, interpolation.c_str(), out.get()));
+  return out;
+}
+/**
+ * The quantile `q`.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor quantile(const Tensor& self, double q, std::optional<std::int64_t> dim = std::nullopt, bool keepdim = false, const std::string& interpolation = "linear") {
+  trt_tensor* out_c{};
+  check(trt_quantile_scalar(self.get(), q, dim ? &*dim : nullptr, keepdim, interpolation.c_str(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `quantile`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& quantile_out(const Tensor& out, const Tensor& self, double q, std::optional<std::int64_t> dim = std::nullopt, bool keepdim = false, const std::string& interpolation = "linear") {
+  check(trt_quantile_scalar_out(self.get(), q, dim ? &*dim : nullptr, keepdim, interpolation.c_str(), out.get()));
+  return out;
+}
+/**
+ * quantile of the elements that are not NaN.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor nanquantile(const Tensor& self, const Tensor& q, std::optional<std::int64_t> dim = std::nullopt, bool keepdim = false, const std::string& interpolation = "linear") {
+  trt_tensor* out_c{};
+  check(trt_nanquantile(self.get(), q.get(), dim ? &*dim : nullptr, keepdim, interpolation.c_str(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `nanquantile`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& nanquantile_out(const Tensor& out, const Tensor& self, const Tensor& q, std::optional<std::int64_t> dim = std::nullopt, bool keepdim = false, const std::string& interpolation = "linear") {
+  check(trt_nanquantile_out(self.get(), q.get(), dim ? &*dim : nullptr, keepdim, interpolation.c_str(), out.get()));
+  return out;
+}
+/**
+ * The quantile `q` of the elements that are not NaN.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor nanquantile(const Tensor& self, double q, std::optional<std::int64_t> dim = std::nullopt, bool keepdim = false, const std::string& interpolation = "linear") {
+  trt_tensor* out_c{};
+  check(trt_nanquantile_scalar(self.get(), q, dim ? &*dim : nullptr, keepdim, interpolation.c_str(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `nanquantile`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& nanquantile_out(const Tensor& out, const Tensor& self, double q, std::optional<std::int64_t> dim = std::nullopt, bool keepdim = false, const std::string& interpolation = "linear") {
+  check(trt_nanquantile_scalar_out(self.get(), q, dim ? &*dim : nullptr, keepdim, interpolation.c_str(), out.get()));
+  return out;
+}
+/**
+ * Reduces consecutive segments along `axis` by sum, mean, max, min or prod. `lengths` of the segments (or `offsets`, where they begin and the last one
+ * ends) has the sizes of `data` before `axis`, then one for the segments. `initial` takes part in each, and is the result of segments without elements
+ * (by default 0, NaN, -inf, inf and 1). `unsafe` omits the check that the lengths fill the dimension; `indices` is not supported.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor segment_reduce(const Tensor& data, const std::string& reduce, OptionalTensorRef lengths = {}, OptionalTensorRef indices = {}, OptionalTensorRef offsets = {}, std::int64_t axis = 0, bool unsafe = false, std::optional<Scalar> initial = std::nullopt) {
+  const trt_scalar initial_c = initial ? initial->c() : trt_scalar{};
+  trt_tensor* out_c{};
+  check(trt_segment_reduce(data.get(), reduce.c_str(), lengths.get(), indices.get(), offsets.get(), axis, unsafe, initial ? &initial_c : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The integral along `dim` of the function with the values `y` at `x`, linear in between; `x` is a vector or broadcasts.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor trapezoid(const Tensor& y, const Tensor& x, std::int64_t dim = -1) {
+  trt_tensor* out_c{};
+  check(trt_trapezoid_x(y.get(), x.get(), dim, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The integral along `dim` of the function with the values `y` at distances `dx`.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor trapezoid(const Tensor& y, Scalar dx = 1, std::int64_t dim = -1) {
+  trt_tensor* out_c{};
+  check(trt_trapezoid_dx(y.get(), dx.c(), dim, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The same as trapezoid.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor trapz(const Tensor& y, const Tensor& x, std::int64_t dim = -1) {
+  trt_tensor* out_c{};
+  check(trt_trapz_x(y.get(), x.get(), dim, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The same as trapezoid.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor trapz(const Tensor& y, double dx = 1, std::int64_t dim = -1) {
+  trt_tensor* out_c{};
+  check(trt_trapz_dx(y.get(), dx, dim, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The integrals from the first position along `dim` to each later one, as trapezoid.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, std::int64_t dim = -1) {
+  trt_tensor* out_c{};
+  check(trt_cumulative_trapezoid_x(y.get(), x.get(), dim, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The integrals from the first position along `dim` to each later one, as trapezoid.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor cumulative_trapezoid(const Tensor& y, Scalar dx = 1, std::int64_t dim = -1) {
+  trt_tensor* out_c{};
+  check(trt_cumulative_trapezoid_dx(y.get(), dx.c(), dim, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The derivatives along each of `dim` (all by default) by differences of neighbours `spacing` apart (1; a number for all or for each): central ones, and
+ * at both ends those of two (`edge_order` 1) or three elements (2).
+ * Gradient: through the operators that it is made of.
+ */
+inline std::vector<Tensor> gradient(const Tensor& self, OptionalArrayRef<double> spacing = {}, OptionalIntArrayRef dim = {}, std::int64_t edge_order = 1) {
+  trt_tensor_list* out_c{};
+  check(trt_gradient(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, &out_c));
+  return detail::take(out_c);
+}
+/**
+ * The same between positions with the given coordinates, a vector for each dimension.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::vector<Tensor> gradient(const Tensor& self, TensorList spacing, OptionalIntArrayRef dim = {}, std::int64_t edge_order = 1) {
+  const auto spacing_handles = detail::handles(spacing);
+  trt_tensor_list* out_c{};
+  check(trt_gradient_coordinates(self.get(), spacing_handles.data(), spacing_handles.size(), dim.data(), dim.size(), edge_order, &out_c));
+  return detail::take(out_c);
+}
+/**
  * A view of the storage of `self` with any shape, strides and offset (in elements) that stay inside it.
  * The result is a view: it shares the memory of `self`.
  * Gradient: with respect to `self`.
@@ -10125,6 +10712,28 @@ inline const Tensor& Tensor::zero_() const { return trt::zero_(*this); }
 inline Tensor Tensor::to(DType dtype) const { return trt::to(*this, dtype); }
 inline Tensor Tensor::to(Device device, std::optional<DType> dtype) const { return trt::to(*this, device, dtype); }
 inline Tensor Tensor::contiguous() const { return trt::contiguous(*this); }
+inline Tensor Tensor::fft_fft(std::optional<std::int64_t> n, std::int64_t dim, std::optional<std::string> norm) const { return trt::fft_fft(*this, n, dim, norm); }
+inline Tensor Tensor::fft_ifft(std::optional<std::int64_t> n, std::int64_t dim, std::optional<std::string> norm) const { return trt::fft_ifft(*this, n, dim, norm); }
+inline Tensor Tensor::fft_rfft(std::optional<std::int64_t> n, std::int64_t dim, std::optional<std::string> norm) const { return trt::fft_rfft(*this, n, dim, norm); }
+inline Tensor Tensor::fft_irfft(std::optional<std::int64_t> n, std::int64_t dim, std::optional<std::string> norm) const { return trt::fft_irfft(*this, n, dim, norm); }
+inline Tensor Tensor::fft_hfft(std::optional<std::int64_t> n, std::int64_t dim, std::optional<std::string> norm) const { return trt::fft_hfft(*this, n, dim, norm); }
+inline Tensor Tensor::fft_ihfft(std::optional<std::int64_t> n, std::int64_t dim, std::optional<std::string> norm) const { return trt::fft_ihfft(*this, n, dim, norm); }
+inline Tensor Tensor::fft_fftn(OptionalIntArrayRef s, OptionalIntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_fftn(*this, s, dim, norm); }
+inline Tensor Tensor::fft_ifftn(OptionalIntArrayRef s, OptionalIntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_ifftn(*this, s, dim, norm); }
+inline Tensor Tensor::fft_rfftn(OptionalIntArrayRef s, OptionalIntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_rfftn(*this, s, dim, norm); }
+inline Tensor Tensor::fft_irfftn(OptionalIntArrayRef s, OptionalIntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_irfftn(*this, s, dim, norm); }
+inline Tensor Tensor::fft_hfftn(OptionalIntArrayRef s, OptionalIntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_hfftn(*this, s, dim, norm); }
+inline Tensor Tensor::fft_ihfftn(OptionalIntArrayRef s, OptionalIntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_ihfftn(*this, s, dim, norm); }
+inline Tensor Tensor::fft_fft2(OptionalIntArrayRef s, IntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_fft2(*this, s, dim, norm); }
+inline Tensor Tensor::fft_ifft2(OptionalIntArrayRef s, IntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_ifft2(*this, s, dim, norm); }
+inline Tensor Tensor::fft_rfft2(OptionalIntArrayRef s, IntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_rfft2(*this, s, dim, norm); }
+inline Tensor Tensor::fft_irfft2(OptionalIntArrayRef s, IntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_irfft2(*this, s, dim, norm); }
+inline Tensor Tensor::fft_hfft2(OptionalIntArrayRef s, IntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_hfft2(*this, s, dim, norm); }
+inline Tensor Tensor::fft_ihfft2(OptionalIntArrayRef s, IntArrayRef dim, std::optional<std::string> norm) const { return trt::fft_ihfft2(*this, s, dim, norm); }
+inline Tensor Tensor::fft_fftshift(OptionalIntArrayRef dim) const { return trt::fft_fftshift(*this, dim); }
+inline Tensor Tensor::fft_ifftshift(OptionalIntArrayRef dim) const { return trt::fft_ifftshift(*this, dim); }
+inline Tensor Tensor::stft(std::int64_t n_fft, std::optional<std::int64_t> hop_length, std::optional<std::int64_t> win_length, OptionalTensorRef window, bool center, const std::string& pad_mode, bool normalized, std::optional<bool> onesided, std::optional<bool> return_complex) const { return trt::stft(*this, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex); }
+inline Tensor Tensor::istft(std::int64_t n_fft, std::optional<std::int64_t> hop_length, std::optional<std::int64_t> win_length, OptionalTensorRef window, bool center, bool normalized, std::optional<bool> onesided, std::optional<std::int64_t> length, bool return_complex) const { return trt::istft(*this, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex); }
 inline Tensor Tensor::index_select(std::int64_t dim, const Tensor& index) const { return trt::index_select(*this, dim, index); }
 inline Tensor Tensor::index_add(std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) const { return trt::index_add(*this, dim, index, source, alpha); }
 inline const Tensor& Tensor::index_add_(std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) const { return trt::index_add_(*this, dim, index, source, alpha); }
@@ -10194,6 +10803,16 @@ inline Tensor Tensor::nanmedian() const { return trt::nanmedian(*this); }
 inline std::tuple<Tensor, Tensor> Tensor::median(std::int64_t dim, bool keepdim) const { return trt::median(*this, dim, keepdim); }
 inline std::tuple<Tensor, Tensor> Tensor::nanmedian(std::int64_t dim, bool keepdim) const { return trt::nanmedian(*this, dim, keepdim); }
 inline Tensor Tensor::bucketize(const Tensor& boundaries, bool out_int32, bool right) const { return trt::bucketize(*this, boundaries, out_int32, right); }
+inline std::tuple<Tensor, Tensor> Tensor::mode(std::int64_t dim, bool keepdim) const { return trt::mode(*this, dim, keepdim); }
+inline std::tuple<Tensor, Tensor, Tensor> Tensor::unique(bool sorted, bool return_inverse, bool return_counts, std::optional<std::int64_t> dim) const { return trt::unique(*this, sorted, return_inverse, return_counts, dim); }
+inline std::tuple<Tensor, Tensor, Tensor> Tensor::unique_consecutive(bool return_inverse, bool return_counts, std::optional<std::int64_t> dim) const { return trt::unique_consecutive(*this, return_inverse, return_counts, dim); }
+inline Tensor Tensor::bincount(OptionalTensorRef weights, std::int64_t minlength) const { return trt::bincount(*this, weights, minlength); }
+inline Tensor Tensor::histc(std::int64_t bins, Scalar min, Scalar max) const { return trt::histc(*this, bins, min, max); }
+inline std::tuple<Tensor, Tensor> Tensor::histogram(std::int64_t bins, OptionalArrayRef<double> range, OptionalTensorRef weight, bool density) const { return trt::histogram(*this, bins, range, weight, density); }
+inline std::tuple<Tensor, Tensor> Tensor::histogram(const Tensor& bins, OptionalTensorRef weight, bool density) const { return trt::histogram(*this, bins, weight, density); }
+inline std::vector<Tensor> Tensor::histogramdd(IntArrayRef bins, OptionalArrayRef<double> range, OptionalTensorRef weight, bool density) const { return trt::histogramdd(*this, bins, range, weight, density); }
+inline std::vector<Tensor> Tensor::histogramdd(TensorList bins, OptionalTensorRef weight, bool density) const { return trt::histogramdd(*this, bins, weight, density); }
+inline Tensor Tensor::combinations(std::int64_t r, bool with_replacement) const { return trt::combinations(*this, r, with_replacement); }
 inline Tensor Tensor::mm(const Tensor& mat2) const { return trt::mm(*this, mat2); }
 inline Tensor Tensor::bmm(const Tensor& mat2) const { return trt::bmm(*this, mat2); }
 inline Tensor Tensor::mv(const Tensor& vec) const { return trt::mv(*this, vec); }
@@ -10619,6 +11238,12 @@ inline const Tensor& Tensor::cumprod_(std::int64_t dim, std::optional<DType> dty
 inline Tensor Tensor::logcumsumexp(std::int64_t dim) const { return trt::logcumsumexp(*this, dim); }
 inline std::tuple<Tensor, Tensor> Tensor::cummax(std::int64_t dim) const { return trt::cummax(*this, dim); }
 inline std::tuple<Tensor, Tensor> Tensor::cummin(std::int64_t dim) const { return trt::cummin(*this, dim); }
+inline Tensor Tensor::quantile(const Tensor& q, std::optional<std::int64_t> dim, bool keepdim, const std::string& interpolation) const { return trt::quantile(*this, q, dim, keepdim, interpolation); }
+inline Tensor Tensor::quantile(double q, std::optional<std::int64_t> dim, bool keepdim, const std::string& interpolation) const { return trt::quantile(*this, q, dim, keepdim, interpolation); }
+inline Tensor Tensor::nanquantile(const Tensor& q, std::optional<std::int64_t> dim, bool keepdim, const std::string& interpolation) const { return trt::nanquantile(*this, q, dim, keepdim, interpolation); }
+inline Tensor Tensor::nanquantile(double q, std::optional<std::int64_t> dim, bool keepdim, const std::string& interpolation) const { return trt::nanquantile(*this, q, dim, keepdim, interpolation); }
+inline std::vector<Tensor> Tensor::gradient(OptionalArrayRef<double> spacing, OptionalIntArrayRef dim, std::int64_t edge_order) const { return trt::gradient(*this, spacing, dim, edge_order); }
+inline std::vector<Tensor> Tensor::gradient(TensorList spacing, OptionalIntArrayRef dim, std::int64_t edge_order) const { return trt::gradient(*this, spacing, dim, edge_order); }
 inline Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, std::optional<std::int64_t> storage_offset) const { return trt::as_strided(*this, size, stride, storage_offset); }
 inline Tensor Tensor::view(IntArrayRef size) const { return trt::view(*this, size); }
 inline Tensor Tensor::view_as_real() const { return trt::view_as_real(*this); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autograd/formulas_decompose.h"
+#include "autograd/formulas_fft.h"
 #include "autograd/formulas_indexing.h"
 #include "autograd/formulas_linalg.h"
 #include "autograd/formulas_nn.h"

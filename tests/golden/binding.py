@@ -15,7 +15,7 @@ from trt.nn import functional
 DTYPES = {name: getattr(trt, name) for name in ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool", "bfloat16", "complex64", "complex128")}
 Device, DType = trt.device, trt.dtype
 call, operators, schema = trt.ops.call, trt.ops.names, trt.ops.schema
-_MODULES = {"": trt, "nn.functional": functional, "linalg": trt.linalg, "special": trt.special}
+_MODULES = {"": trt, "nn.functional": functional, "linalg": trt.linalg, "special": trt.special, "fft": trt.fft}
 
 
 def from_flat(values, shape, dtype, strides=None, requires_grad=False):

@@ -33,6 +33,46 @@ def nonzero(input, *, as_tuple=False):
     return tuple(found.unbind(1)) if input.dim() else (found.new_zeros((found.size(0),)),)
 
 
+def _asked(result, inverse, counts):
+    """The results of unique that were asked for."""
+    chosen = tuple(r for r, wanted in zip(result, (True, inverse, counts)) if wanted)
+    return chosen if len(chosen) > 1 else chosen[0]
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The different elements (or slices along `dim`) in ascending order; with them the place of each and how many there are, where asked for."""
+    return _asked(_ops["unique"](input, sorted, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The elements (or slices along `dim`) that differ from the one before; otherwise as unique."""
+    return _asked(_ops["unique_consecutive"](input, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+def gradient(input, *, spacing=None, dim=None, edge_order=1):
+    """The derivatives along `dim` (a number or several; all by default) from differences of neighbours. `spacing` is their distance, one for each
+    dimension, or a vector of coordinates for each."""
+    if isinstance(dim, int):
+        dim = (dim,)
+    several = isinstance(spacing, (list, tuple))
+    if several and len(spacing) and isinstance(spacing[0], _C.TensorBase):
+        return tuple(_ops["gradient"](input, spacing=list(spacing), dim=dim, edge_order=edge_order))
+    if isinstance(spacing, _C.TensorBase):
+        spacing = spacing.item()
+    return tuple(_ops["gradient"](input, spacing=spacing if several or spacing is None else [spacing], dim=dim, edge_order=edge_order))
+
+
+def histogramdd(input, bins, *, range=None, weight=None, density=False):
+    """The rows of `input` counted in the boxes of a grid: the counts, and the edges of each dimension. `bins` is a number for all or for each dimension, or
+    holds the edges."""
+    from trt.return_types import histogramdd as result
+
+    if isinstance(bins, int):
+        bins = [bins] * input.size(-1)
+    hist, *edges = _ops["histogramdd"](input, bins, weight=weight, density=density, **({} if range is None else {"range": range}))
+    return result(hist, tuple(edges))
+
+
 def where(condition, input=None, other=None, *, out=None):
     """`input` where `condition` is true, elsewhere `other`; with the condition alone nonzero(condition, as_tuple=True)."""
     if input is None and other is None:

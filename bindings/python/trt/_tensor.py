@@ -181,6 +181,18 @@ class Tensor(_C.TensorBase):
 
         return nonzero(self, as_tuple=as_tuple)
 
+    def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+        """The different elements; see trt.unique."""
+        from trt import unique
+
+        return unique(self, sorted, return_inverse, return_counts, dim)
+
+    def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+        """The elements that differ from the one before; see trt.unique_consecutive."""
+        from trt import unique_consecutive
+
+        return unique_consecutive(self, return_inverse, return_counts, dim)
+
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
         """trt.tensor(data) with this tensor's dtype and device."""
         from trt._creation import _placed

@@ -1,0 +1,313 @@
+#include "kernels/cpu/fft.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "base/parallel.h"
+#include "kernels/cpu/fft_kernels.h"
+#include "kernels/cpu/scratch.h"
+
+namespace trt::cpu {
+
+namespace {
+
+constexpr double kTwoPi = 6.283185307179586476925286766559;
+
+// exp(-2 pi i k / n) for 0 <= k < n, from an angle of at most 45 degrees.
+std::complex<double> root_of_unity(int64_t k, int64_t n) {
+  const double eighth = static_cast<double>(n) / 8;
+  if (k > n / 2) return std::conj(root_of_unity(n - k, n));
+  auto turn = [n](double x) { return std::complex<double>(std::cos(kTwoPi * x / static_cast<double>(n)), -std::sin(kTwoPi * x / static_cast<double>(n))); };
+  const double x = static_cast<double>(k), quarter = 2 * eighth;
+  if (x <= eighth) return turn(x);
+  if (x <= 3 * eighth) {
+    const std::complex<double> v = turn(quarter - x);
+    return {-v.imag(), -v.real()};
+  }
+  const std::complex<double> v = turn(2 * quarter - x);
+  return {-v.real(), v.imag()};
+}
+
+// exp(-2 pi i k / n) as a product of two entries of short tables.
+class Roots {
+ public:
+  explicit Roots(int64_t n) : n_(n) {
+    while (step_ * step_ < n) ++step_;
+    for (int64_t k = 0; k < std::min(step_, n); ++k) fine_.push_back(root_of_unity(k, n));
+    for (int64_t k = 0; k < n; k += step_) coarse_.push_back(root_of_unity(k, n));
+  }
+  std::complex<double> operator()(int64_t k) const {
+    const std::complex<double> a = coarse_[static_cast<size_t>(k / step_)], b = fine_[static_cast<size_t>(k % step_)];
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  }
+  int64_t size() const { return n_; }
+
+ private:
+  int64_t n_, step_ = 1;
+  std::vector<std::complex<double>> coarse_, fine_;
+};
+
+template <typename T>
+struct Numbers {
+  std::vector<T> re, im;
+  void push(std::complex<double> v) {
+    re.push_back(static_cast<T>(v.real()));
+    im.push_back(static_cast<T>(v.imag()));
+  }
+  FftParts<const T> from(size_t at) const { return {re.data() + at, im.data() + at}; }
+};
+
+// How to transform lines of one length, forward.
+template <typename T>
+class Plan {
+ public:
+  explicit Plan(int64_t n) : n_(n) {
+    int64_t rest = n;
+    for (int r : {4, 2, 3, 5})
+      for (; rest % r == 0 && rest > 1; rest /= r) radices_.push_back(r);
+    for (int r = 7; r <= kMaxFftRadix; r += 2)
+      for (; rest % r == 0; rest /= r) radices_.push_back(r);
+    if (rest > 1) {
+      radices_.clear();
+      make_chirp();
+      return;
+    }
+    const Roots root(n);
+    int64_t left = n;
+    for (int r : radices_) {
+      const int64_t m = left / r, step = n / left;
+      for (int k = 1; k < r; ++k)
+        for (int64_t p = 0; p < m; ++p) twiddles_.push(root(p * k * step));
+      left = m;
+      if (r > 5)
+        for (int j = 0; j < r; ++j) roots_.push(root_of_unity(j, r));
+    }
+  }
+
+  // Numbers of scratch that a transform of `lines` lines needs, besides the lines.
+  int64_t scratch(int64_t lines) const { return convolution_ ? 2 * convolution_->n_ * lines + convolution_->scratch(lines) : 2 * n_ * lines; }
+
+  // Transforms x, which is [n, lines] in parts; the result is in x.
+  void run(FftParts<T> x, int64_t lines, T* scratch) const {
+    if (convolution_) return run_chirp(x, lines, scratch);
+    FftParts<T> a = x, b{scratch, scratch + n_ * lines};
+    const FftKernels<T>& kernels = fft_kernels<T>();
+    int64_t left = n_, s = lines;
+    size_t twiddle = 0, root = 0;
+    for (int r : radices_) {
+      const int64_t m = left / r;
+      kernels.pass(r, m, s, {a.re, a.im}, b, twiddles_.from(twiddle), roots_.from(root));
+      twiddle += static_cast<size_t>((r - 1) * m);
+      if (r > 5) root += static_cast<size_t>(r);
+      left = m;
+      s *= r;
+      std::swap(a, b);
+    }
+    if (a.re == x.re) return;
+    std::copy_n(a.re, n_ * lines, x.re);
+    std::copy_n(a.im, n_ * lines, x.im);
+  }
+
+ private:
+  // Bluestein, "A linear filtering approach to the computation of discrete Fourier transform", IEEE Trans. Audio Electroacoustics 1970: with
+  // jk = (j^2 + k^2 - (k - j)^2) / 2 the sum is a convolution with exp(pi i j^2 / n), of a length that has small factors.
+  void make_chirp() {
+    int64_t length = 1;
+    while (length < 2 * n_ - 1) length *= 2;
+    for (int64_t candidate : {length / 4 * 3, length / 8 * 5})
+      if (candidate >= 2 * n_ - 1) length = candidate;
+    convolution_ = std::make_unique<Plan>(length);
+    const Roots root(2 * n_);
+    std::vector<T> re(static_cast<size_t>(length)), im(static_cast<size_t>(length));
+    int64_t square = 0;  // j^2 mod 2n
+    for (int64_t j = 0; j < n_; ++j) {
+      const std::complex<double> v = root(square);
+      twiddles_.push(v);
+      for (int64_t at : {j, j == 0 ? j : length - j}) {
+        re[static_cast<size_t>(at)] = static_cast<T>(v.real() / static_cast<double>(length));
+        im[static_cast<size_t>(at)] = static_cast<T>(-v.imag() / static_cast<double>(length));
+      }
+      square = (square + 2 * j + 1) % (2 * n_);
+    }
+    std::vector<T> scratch(static_cast<size_t>(convolution_->scratch(1)));
+    convolution_->run({re.data(), im.data()}, 1, scratch.data());
+    filter_ = {std::move(re), std::move(im)};
+  }
+
+  void run_chirp(FftParts<T> x, int64_t lines, T* scratch) const {
+    const int64_t length = convolution_->n_;
+    FftParts<T> y{scratch, scratch + length * lines};
+    // (ar + i ai) * (br + i bi), conjugated if `conjugate`.
+    auto multiply = [lines](FftParts<T> from, FftParts<T> to, const Numbers<T>& by, int64_t count, bool conjugate) {
+      const T sign = conjugate ? T(-1) : T(1);
+      for (int64_t k = 0; k < count; ++k) {
+        const T br = by.re[static_cast<size_t>(k)], bi = by.im[static_cast<size_t>(k)];
+        for (int64_t q = k * lines; q < (k + 1) * lines; ++q) {
+          const T ar = from.re[q], ai = from.im[q];
+          to.re[q] = ar * br - ai * bi;
+          to.im[q] = sign * (ar * bi + ai * br);
+        }
+      }
+    };
+    multiply(x, y, twiddles_, n_, false);
+    std::fill_n(y.re + n_ * lines, (length - n_) * lines, T(0));
+    std::fill_n(y.im + n_ * lines, (length - n_) * lines, T(0));
+    T* rest = scratch + 2 * length * lines;
+    convolution_->run(y, lines, rest);
+    multiply(y, y, filter_, length, true);  // the inverse transform is the conjugate of that of the conjugate
+    convolution_->run(y, lines, rest);
+    for (int64_t q = 0; q < n_ * lines; ++q) y.im[q] = -y.im[q];
+    multiply(y, x, twiddles_, n_, false);
+  }
+
+  int64_t n_;
+  std::vector<int> radices_;
+  Numbers<T> twiddles_, roots_;  // Bluestein: the chirp
+  std::unique_ptr<Plan> convolution_;
+  Numbers<T> filter_;
+};
+
+// Cuts the lines into blocks and calls f(first, count, parts, scratch) for each, with room for `length` numbers a line in `parts`.
+template <typename T, typename F>
+void for_blocks(FftLines lines, int64_t length, const Plan<T>& plan, F&& f) {
+  constexpr int64_t kBlockNumbers = 65536, kMostLines = 32;
+  const int64_t total = lines.outer * lines.inner, block = std::clamp<int64_t>(kBlockNumbers / length / 4, 1, kMostLines);
+  const int64_t blocks = (total + block - 1) / block;
+  parallel_for(0, blocks, std::max<int64_t>(1, 32768 / (length * block)), [&](int64_t begin, int64_t end) {
+    const Scratch memory(static_cast<size_t>(2 * length * block + plan.scratch(block)) * sizeof(T));
+    T* p = memory.as<T>();
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t count = std::min(block, total - b * block);
+      f(b * block, count, FftParts<T>{p, p + length * block}, p + 2 * length * block);
+    }
+  });
+}
+
+// Calls f(element in the array [outer, length, inner], position in the block [length, count]) for elements k < upto of all lines of a block, in the order
+// in which the array lies in memory as far as possible.
+template <typename F>
+void for_elements(FftLines lines, int64_t length, int64_t upto, int64_t first, int64_t count, F&& f) {
+  if (lines.inner == 1) {
+    for (int64_t q = 0; q < count; ++q)
+      for (int64_t k = 0; k < upto; ++k) f((first + q) * length + k, k, q);
+    return;
+  }
+  for (int64_t k = 0; k < upto; ++k)
+    for (int64_t q = 0; q < count; ++q) {
+      const int64_t line = first + q;
+      f((line / lines.inner * length + k) * lines.inner + line % lines.inner, k, q);
+    }
+}
+
+}  // namespace
+
+// The inverse transform is the forward one with real and imaginary parts exchanged, before and after.
+
+template <typename T>
+void fft_complex(FftLines lines, int64_t n, const std::complex<T>* from, std::complex<T>* to, bool forward, T scale) {
+  const Plan<T> plan(n);
+  for_blocks<T>(lines, n, plan, [&](int64_t first, int64_t count, FftParts<T> x, T* scratch) {
+    const FftParts<T> side = forward ? x : FftParts<T>{x.im, x.re};
+    for_elements(lines, n, n, first, count, [&](int64_t at, int64_t k, int64_t q) {
+      side.re[k * count + q] = from[at].real();
+      side.im[k * count + q] = from[at].imag();
+    });
+    plan.run(x, count, scratch);
+    for_elements(lines, n, n, first, count, [&](int64_t at, int64_t k, int64_t q) { to[at] = {scale * side.re[k * count + q], scale * side.im[k * count + q]}; });
+  });
+}
+
+// Even lengths are half as many complex numbers, of which the even and the odd elements are the parts; the transforms of both are told apart by their symmetry.
+
+template <typename T>
+void fft_from_real(FftLines lines, int64_t n, const T* from, std::complex<T>* to, bool forward, bool both_sides, T scale) {
+  const bool even = n % 2 == 0;
+  const int64_t length = even ? n / 2 : n, half = n / 2 + 1;
+  const Plan<T> plan(length);
+  Numbers<T> turns;
+  if (even) {
+    const Roots root(n);
+    for (int64_t k = 0; k < half; ++k) turns.push(root(k));
+  }
+  for_blocks<T>(lines, length, plan, [&](int64_t first, int64_t count, FftParts<T> x, T* scratch) {
+    for_elements(lines, n, n, first, count, [&](int64_t at, int64_t k, int64_t q) {
+      if (even) {
+        (k % 2 ? x.im : x.re)[k / 2 * count + q] = from[at];
+      } else {
+        x.re[k * count + q] = from[at];
+        x.im[k * count + q] = 0;
+      }
+    });
+    plan.run(x, count, scratch);
+    auto element = [&](int64_t k, int64_t q) -> std::complex<T> {
+      if (!even) return {x.re[k * count + q], x.im[k * count + q]};
+      const int64_t a = (k == length ? 0 : k) * count + q, b = (k == 0 ? 0 : length - k) * count + q;
+      const T er = (x.re[a] + x.re[b]) / 2, ei = (x.im[a] - x.im[b]) / 2, dr = (x.im[a] + x.im[b]) / 2, di = (x.re[b] - x.re[a]) / 2;
+      const T wr = turns.re[static_cast<size_t>(k)], wi = turns.im[static_cast<size_t>(k)];
+      return {er + (dr * wr - di * wi), ei + (dr * wi + di * wr)};
+    };
+    const int64_t written = both_sides ? n : half;
+    for_elements(lines, written, written, first, count, [&](int64_t at, int64_t k, int64_t q) {
+      const std::complex<T> v = element(k < half ? k : n - k, q);
+      to[at] = {scale * v.real(), (forward == (k < half) ? scale : -scale) * v.imag()};
+    });
+  });
+}
+
+template <typename T>
+void fft_to_real(FftLines lines, int64_t n, const std::complex<T>* from, T* to, bool forward, T scale) {
+  const bool even = n % 2 == 0;
+  const int64_t length = even ? n / 2 : n, half = n / 2 + 1;
+  const Plan<T> plan(length);
+  Numbers<T> turns;
+  if (even) {
+    const Roots root(n);
+    for (int64_t k = 0; k < half; ++k) turns.push(std::conj(root(k)));
+  }
+  const int64_t room = std::max(length, half);
+  for_blocks<T>(lines, room, plan, [&](int64_t first, int64_t count, FftParts<T> x, T* scratch) {
+    // Exchanged parts: the transform below is an inverse one.
+    const FftParts<T> side{x.im, x.re};
+    const T sign = forward ? T(-1) : T(1);
+    for_elements(lines, half, half, first, count, [&](int64_t at, int64_t k, int64_t q) {
+      const bool own = k == 0 || 2 * k == n;
+      side.re[k * count + q] = from[at].real();
+      side.im[k * count + q] = own ? T(0) : sign * from[at].imag();
+      if (!even && k > 0) {
+        side.re[(n - k) * count + q] = from[at].real();
+        side.im[(n - k) * count + q] = -sign * from[at].imag();
+      }
+    });
+    if (even)
+      for (int64_t k = 0; 2 * k <= length; ++k)
+        for (int64_t q = 0; q < count; ++q) {
+          const int64_t a = k * count + q, b = (length - k) * count + q;
+          const T ar = side.re[a], ai = side.im[a], br = side.re[b], bi = side.im[b];
+          // The sums of even elements of the result in e, those of odd ones in o; what is kept is e + i o, for k and for length - k.
+          auto put = [&](int64_t to_element, T xr, T xi, T yr, T yi, int64_t j) {
+            const T er = xr + yr, ei = xi - yi, dr = xr - yr, di = xi + yi;
+            const T wr = turns.re[static_cast<size_t>(j)], wi = turns.im[static_cast<size_t>(j)];
+            side.re[to_element] = er - (dr * wi + di * wr);
+            side.im[to_element] = ei + (dr * wr - di * wi);
+          };
+          put(a, ar, ai, br, bi, k);
+          if (k > 0 && 2 * k != length) put(b, br, bi, ar, ai, length - k);
+        }
+    plan.run(x, count, scratch);
+    for_elements(lines, n, n, first, count, [&](int64_t at, int64_t k, int64_t q) {
+      to[at] = scale * (even ? (k % 2 ? side.im : side.re)[k / 2 * count + q] : side.re[k * count + q]);
+    });
+  });
+}
+
+#define TRT_FFT(T)                                                                                                  \
+  template void fft_complex(FftLines, int64_t, const std::complex<T>*, std::complex<T>*, bool, T);                  \
+  template void fft_from_real(FftLines, int64_t, const T*, std::complex<T>*, bool, bool, T);                        \
+  template void fft_to_real(FftLines, int64_t, const std::complex<T>*, T*, bool, T);
+TRT_FFT(float)
+TRT_FFT(double)
+#undef TRT_FFT
+
+}  // namespace trt::cpu
