@@ -25,7 +25,7 @@ def stub_source():
     for f in cheaders.all_functions():
         parameters = ", ".join(f"{p.type} {p.name}" for p in f.parameters) or "void"
         uses = " ".join(f"(void){p.name};" for p in f.parameters)
-        result = "" if f.result == "void" else f" static {f.result.replace('const ', '', 1) if not f.result.endswith('*') else f.result} r; return r;"
+        result = "" if f.result == "void" else f" static {f.result.replace('const ', '', 1) if not f.result.endswith('*') else f.result} result_; return result_;"
         out.append(f"{f.result} {f.name}({parameters}) {{ {uses}{result} }}\n")
     return "".join(out)
 

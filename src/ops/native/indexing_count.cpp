@@ -194,11 +194,7 @@ void histogram_counts(const Tensor& self, TensorList edges, const Tensor& weight
   const int64_t n = self.size(0), dims = self.size(1);
   const Tensor x = contiguous_tensor(self, DType::Float64), w = weight.defined() ? contiguous_tensor(weight, DType::Float64) : Tensor();
   std::vector<Tensor> bounds;
-  for (const Tensor& e : edges) {
-    bounds.push_back(contiguous_tensor(e, DType::Float64));
-    const double* p = bounds.back().data_ptr<double>();
-    TRT_CHECK(std::is_sorted(p, p + e.size(0)), "histogram: the edges must ascend, got ", e);
-  }
+  for (const Tensor& e : edges) bounds.push_back(contiguous_tensor(e, DType::Float64));
   std::vector<double> counts(at(out.numel()), 0.0);
   for (int64_t i = 0; i < n; ++i) {
     int64_t place = 0;
@@ -227,7 +223,7 @@ namespace {
 
 // The bounds of a histogram: those that are given, or the least and the largest element, apart by `spread` on each side where they are equal.
 std::pair<double, double> bounds_of(const Tensor& column, const std::optional<std::pair<double, double>>& given, double spread, const char* op) {
-  double least = 0, largest = 0;
+  double least = 0, largest = column.numel() == 0 ? 1 : 0;
   if (given) {
     std::tie(least, largest) = *given;
   } else if (column.numel() > 0 && !column.is_meta()) {
@@ -302,7 +298,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   return op::to(op::histogram_counts(wide, TensorList(&edges, 1), Tensor()), self.dtype());
 }
 
-std::tuple<Tensor, Tensor> histogram(const Tensor& self, int64_t bins, const std::optional<ArrayRef<double>>& range, const Tensor& weight, bool density) {
+std::tuple<Tensor, Tensor> histogram(const Tensor& self, int64_t bins, std::optional<ArrayRef<double>> range, const Tensor& weight, bool density) {
   const GradModeGuard no_graph(false);
   check_floating(self, "histogram");
   TRT_CHECK(!weight.defined() || weight.sizes() == self.sizes(), "histogram: the weights must have the input's shape, got ", weight, " for ", self);
@@ -317,7 +313,7 @@ std::tuple<Tensor, Tensor> histogram_bins_tensor(const Tensor& self, const Tenso
   return {out[0], out[1]};
 }
 
-Tensors histogramdd(const Tensor& self, IntArrayRef bins, const std::optional<ArrayRef<double>>& range, const Tensor& weight, bool density) {
+Tensors histogramdd(const Tensor& self, IntArrayRef bins, std::optional<ArrayRef<double>> range, const Tensor& weight, bool density) {
   const GradModeGuard no_graph(false);
   return grid_histogram(rows_of(self, "histogramdd"), bins, range, weight, density, "histogramdd");
 }

@@ -38,7 +38,7 @@ Tensor quantiles(const Tensor& self, const Tensor& q, std::optional<int64_t> dim
   Tensor ranks;
   const Tensor is_nan = op::isnan(sorted);
   if (skip_nan) {
-    const Tensor numbers = op::to(op::sum(op::logical_not(is_nan), {-1}, true, std::nullopt), self.dtype());
+    const Tensor numbers = op::to(op::sum(op::logical_not(is_nan), IntArrayRef{int64_t{-1}}, true, std::nullopt), self.dtype());
     ranks = op::mul(points, op::clamp_min(op::sub(numbers, Scalar(1)), Scalar(0)));
   } else {
     ranks = op::where(op::any(is_nan, -1, true), last, op::mul(points, last));
@@ -259,14 +259,14 @@ Tensor trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
   if (const DType t = y.dtype(); is_reduced_floating(t)) return op::to(op::trapezoid(widened(y, t), widened(x, t), dim), t);
   const int64_t d = line_dim(y, dim, "trapezoid");
   if (y.size(d) == 0) return zeros_without(y, d);
-  return op::div(op::sum(op::mul(pairs(y, d), distances(y, x, d, "trapezoid")), {d - y.dim()}, false, std::nullopt), Scalar(2.0));
+  return op::div(op::sum(op::mul(pairs(y, d), distances(y, x, d, "trapezoid")), IntArrayRef{d - y.dim()}, false, std::nullopt), Scalar(2.0));
 }
 Tensor trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   if (const DType t = y.dtype(); is_reduced_floating(t)) return op::to(op::trapezoid(widened(y, t), dx, dim), t);
   const int64_t d = line_dim(y, dim, "trapezoid");
   if (y.size(d) == 0) return zeros_without(y, d);
   const Tensor ends = op::mul(op::add(op::select(y, d, 0), op::select(y, d, -1)), Scalar(0.5));
-  return op::mul(op::sub(op::sum(y, {d}, false, std::nullopt), ends), dx);
+  return op::mul(op::sub(op::sum(y, IntArrayRef{d}, false, std::nullopt), ends), dx);
 }
 Tensor cumulative_trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
   if (const DType t = y.dtype(); is_reduced_floating(t)) return op::to(op::cumulative_trapezoid(widened(y, t), widened(x, t), dim), t);
@@ -282,7 +282,7 @@ Tensor cumulative_trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   return op::cumsum(op::mul(pairs(y, d), Scalar(dx.to_double() / 2)), d, std::nullopt);
 }
 
-Tensors gradient(const Tensor& self, const std::optional<ArrayRef<double>>& spacing, const std::optional<IntArrayRef>& dim, int64_t edge_order) {
+Tensors gradient(const Tensor& self, std::optional<ArrayRef<double>> spacing, std::optional<IntArrayRef> dim, int64_t edge_order) {
   const DimVector dims = derived_dims(self, dim, edge_order);
   TRT_CHECK(!spacing || spacing->size() == 1 || spacing->size() == dims.size(), "gradient: spacing must be a number for all or for each of ", dims.size(), " dimensions, got ",
             spacing ? spacing->size() : 0);
@@ -295,7 +295,7 @@ Tensors gradient(const Tensor& self, const std::optional<ArrayRef<double>>& spac
   }
   return out;
 }
-Tensors gradient_coordinates(const Tensor& self, TensorList spacing, const std::optional<IntArrayRef>& dim, int64_t edge_order) {
+Tensors gradient_coordinates(const Tensor& self, TensorList spacing, std::optional<IntArrayRef> dim, int64_t edge_order) {
   const DimVector dims = derived_dims(self, dim, edge_order);
   TRT_CHECK(spacing.size() == dims.size(), "gradient: needs coordinates for each of ", dims.size(), " dimensions, got ", spacing.size());
   Tensors out;
