@@ -184,11 +184,12 @@ def check_quickstart(directory):
     check_packages(machine, built, [])
     code, lines, apt = machine.run("--epochs", "1", user=1000)
     same("again: exit status", code, 0)
-    same("again", lines, ["the program got --save build/fashion_mnist.safetensors --predict 0 --epochs 1"])
+    more = f"to look at other images, in {machine.path('').rstrip('/')}: build/examples/fashion_mnist --resume build/fashion_mnist.safetensors --predict INDEX"
+    same("again", lines, ["the program got --save build/fashion_mnist.safetensors --predict 0 --epochs 1", more])
     same("again: apt-get", apt, [])
     os.utime(machine.path("examples/program"))
     code, lines, _ = machine.run(user=1000)
-    same("after a change", (code, lines[0][:8], len(lines)), (0, "building", 2))
+    same("after a change", (code, lines[0][:8], len(lines)), (0, "building", 3))
     check_progress(machine, "the program got")
     machine.mark("broken")
     os.remove(built)
@@ -203,7 +204,7 @@ def check_quickstart(directory):
     same("no configuration: the end", (code, lines[-1]), (1, "configuring failed"))
     os.rename(machine.path("elsewhere"), machine.path("meson.build"))
     code, lines, _ = machine.run()
-    same("from nothing", (code, lines[-1]), (0, "the program got --save build/fashion_mnist.safetensors --predict 0"))
+    same("from nothing", (code, lines[-2:]), (0, ["the program got --save build/fashion_mnist.safetensors --predict 0", more]))
 
 
 def check_run(directory):
