@@ -1,5 +1,5 @@
 #!/bin/sh
-# `pip install .` at the top of a checkout: builds the wheel in an environment of its own, installs it into another one, and runs the package's tests with it.
+# `pip install .` in bindings/python: builds the wheel in an environment of its own, installs it into another one, and runs the package's tests with it.
 #   wheel.sh PYTHON [TEST.py ...]
 # Exit status 77, with the reason, where pip cannot get what a build needs.
 set -eu
@@ -18,7 +18,7 @@ if command -v ccache >/dev/null; then
   case ${CXX:-} in ccache*) ;; *) export CXX="ccache ${CXX:-c++}" ;; esac
 fi
 # shellcheck disable=SC2086
-$pip install -q "$top" >"$root/log" 2>&1 || { tail -40 "$root/log"; echo "pip install failed"; exit 1; }
+$pip install -q "$top/bindings/python" >"$root/log" 2>&1 || { tail -40 "$root/log"; echo "pip install failed"; exit 1; }
 cd "$root"
 unset PYTHONPATH
 "$root/venv/bin/python" - "$root/venv" <<'END'
