@@ -20,7 +20,13 @@ _NORMALIZED = "the gradient is that of scores which log_softmax normalized, as i
 _WIDER = "logarithms of sums are kept in float32 beside 16-bit floats"
 _REPEATED = "of repeated positions one is taken, and as in PyTorch each gets its gradient"
 
+_DRAWN = "random numbers are drawn in the order in memory, which is that of the argument, as in PyTorch"
+
 EXCEPTIONS = {
+    ("rand_like", "transposed"): _DRAWN,
+    ("randn_like", "transposed"): _DRAWN,
+    ("randint_like", "transposed"): _DRAWN,
+    ("randint_like.low_dtype", "transposed"): _DRAWN,
     ("max_unpool1d", "gradient"): _REPEATED,
     ("max_unpool1d", "second gradient"): _REPEATED,
     ("max_unpool2d", "gradient"): _REPEATED,
