@@ -1,6 +1,7 @@
 #include "base/unwind.h"
 
 #include <bit>
+#include <cstdint>
 #include <new>
 
 namespace trt {
