@@ -201,6 +201,16 @@ void for_elements(FftLines lines, int64_t length, int64_t upto, int64_t first, i
     }
 }
 
+// For even n the powers 0 to n / 2 of the n-th root of unity, which take the halves of a transform of real numbers apart; for odd n nothing.
+template <typename T>
+Numbers<T> half_turns(int64_t n, bool inverse) {
+  Numbers<T> turns;
+  if (n % 2) return turns;
+  const Roots root(n);
+  for (int64_t k = 0; k <= n / 2; ++k) turns.push(inverse ? std::conj(root(k)) : root(k));
+  return turns;
+}
+
 }  // namespace
 
 // The inverse transform is the forward one with real and imaginary parts exchanged, before and after.
@@ -226,11 +236,7 @@ void fft_from_real(FftLines lines, int64_t n, const T* from, std::complex<T>* to
   const bool even = n % 2 == 0;
   const int64_t length = even ? n / 2 : n, half = n / 2 + 1;
   const Plan<T> plan(length);
-  Numbers<T> turns;
-  if (even) {
-    const Roots root(n);
-    for (int64_t k = 0; k < half; ++k) turns.push(root(k));
-  }
+  const Numbers<T> turns = half_turns<T>(n, false);
   for_blocks<T>(lines, length, plan, [&](int64_t first, int64_t count, FftParts<T> x, T* scratch) {
     for_elements(lines, n, n, first, count, [&](int64_t at, int64_t k, int64_t q) {
       if (even) {
@@ -263,11 +269,7 @@ void fft_to_real(FftLines lines, int64_t n, const std::complex<T>* from, T* to, 
   const bool even = n % 2 == 0;
   const int64_t length = even ? n / 2 : n, half = n / 2 + 1;
   const Plan<T> plan(length);
-  Numbers<T> turns;
-  if (even) {
-    const Roots root(n);
-    for (int64_t k = 0; k < half; ++k) turns.push(std::conj(root(k)));
-  }
+  const Numbers<T> turns = half_turns<T>(n, true);
   const int64_t room = std::max(length, half);
   for_blocks<T>(lines, room, plan, [&](int64_t first, int64_t count, FftParts<T> x, T* scratch) {
     // Exchanged parts: the transform below is an inverse one.

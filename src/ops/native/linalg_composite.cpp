@@ -3,6 +3,7 @@
 #include "gen/linalg_native.h"
 #include "iter/promotion.h"
 #include "ops/native/widened.h"
+#include "ops/sizes.h"
 
 namespace trt::composite {
 
@@ -27,23 +28,11 @@ Tensor add_scaled(const Tensor& self, const Tensor& product, const Scalar& beta_
 
 DimVector batch_sizes(const Tensor& t) { return DimVector(t.sizes().data(), t.sizes().size() - 2); }
 
-int64_t product_of(IntArrayRef sizes) {
-  int64_t n = 1;
-  for (int64_t s : sizes) n *= s;
-  return n;
-}
-
-DimVector joined(IntArrayRef a, std::initializer_list<int64_t> rest) {
-  DimVector out(a.data(), a.size());
-  for (int64_t s : rest) out.push_back(s);
-  return out;
-}
-
 // [..., n, k] times [k] or [k, m] as one product: the leading dimensions become rows.
 Tensor fold_left(const Tensor& a, const Tensor& b) {
   const int64_t k = a.size(-1);
   const DimVector lead(a.sizes().data(), a.sizes().size() - 1);
-  const Tensor rows = op::reshape(a, {product_of(lead), k});
+  const Tensor rows = op::reshape(a, {count_of(lead), k});
   if (b.dim() == 1) return op::reshape(op::mv(rows, b), lead);
   return op::reshape(op::mm(rows, b), joined(lead, {b.size(1)}));
 }
@@ -96,7 +85,7 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
     return op::transpose(fold_left(turned, op::transpose(self, 0, 1)), -1, -2);
   }
   const DimVector batch = broadcast_shapes(batch_sizes(self), batch_sizes(other), "matmul");
-  const int64_t n = self.size(-2), k = self.size(-1), m = other.size(-1), count = product_of(batch);
+  const int64_t n = self.size(-2), k = self.size(-1), m = other.size(-1), count = count_of(batch);
   const Tensor a = op::reshape(op::expand(self, joined(batch, {n, k})), {count, n, k});
   const Tensor b = op::reshape(op::expand(other, joined(batch, {k, m})), {count, k, m});
   return op::reshape(op::bmm(a, b), joined(batch, {n, m}));

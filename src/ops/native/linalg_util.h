@@ -6,22 +6,13 @@
 
 #include "core/tensor.h"
 #include "iter/copy.h"
+#include "ops/sizes.h"
 
 namespace trt::linalg {
 
 // The sizes of the batch: all dimensions but the last `matrix_dims`.
 inline DimVector batch_of(const Tensor& t, int64_t matrix_dims = 2) {
   return DimVector(t.sizes().data(), t.sizes().size() - static_cast<size_t>(matrix_dims));
-}
-inline DimVector joined(IntArrayRef batch, std::initializer_list<int64_t> rest) {
-  DimVector out(batch.data(), batch.size());
-  for (int64_t s : rest) out.push_back(s);
-  return out;
-}
-inline int64_t count_of(IntArrayRef sizes) {
-  int64_t n = 1;
-  for (int64_t s : sizes) n *= s;
-  return n;
 }
 
 inline void check_matrix(const Tensor& t, const char* op) {

@@ -8,6 +8,7 @@
 #include "iter/copy.h"
 #include "iter/promotion.h"
 #include "kernels/cpu/attention.h"
+#include "ops/sizes.h"
 #include "ops/window.h"
 
 namespace trt {
@@ -15,18 +16,6 @@ namespace trt {
 namespace {
 
 IntArrayRef lead_of(const Tensor& t, int64_t kept) { return t.sizes().slice(0, static_cast<size_t>(t.dim() - kept)); }
-
-int64_t product(IntArrayRef sizes) {
-  int64_t n = 1;
-  for (int64_t s : sizes) n *= s;
-  return n;
-}
-
-DimVector joined(IntArrayRef lead, std::initializer_list<int64_t> rest) {
-  DimVector out(lead.data(), lead.size());
-  for (int64_t s : rest) out.push_back(s);
-  return out;
-}
 
 // What both directions demand of query, key and value beyond their batch dimensions.
 void check_matrices(const Tensor& q, const Tensor& k, const Tensor& v, const char* op) {
@@ -62,7 +51,7 @@ void check_call(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
 
 // The offsets of the batches of `sizes` in memory with these strides (0 where a dimension is spread).
 std::vector<int64_t> offsets_of(IntArrayRef sizes, IntArrayRef strides) {
-  const int64_t n = product(sizes);
+  const int64_t n = count_of(sizes);
   std::vector<int64_t> at(static_cast<size_t>(n), 0);
   int64_t inner = 1;
   for (size_t d = sizes.size(); d-- > 0; inner *= sizes[d])
@@ -228,7 +217,7 @@ void attention_dropout(const Tensor& query, int64_t keys, double dropout_p, int6
   const DType dtype = compute_dtype(query.dtype());
   Computed factors(out, dtype);
   dispatch_float(dtype, "attention_dropout", [&]<typename T>() {
-    cpu::attention_dropout_factors(product(lead_of(query, 2)), query.size(-2), keys, dropout_p, static_cast<uint64_t>(seed), static_cast<uint64_t>(offset),
+    cpu::attention_dropout_factors(count_of(lead_of(query, 2)), query.size(-2), keys, dropout_p, static_cast<uint64_t>(seed), static_cast<uint64_t>(offset),
                                    factors.data<T>());
   });
   factors.finish();
@@ -275,7 +264,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   v = spread(v, source);
   if (attn_mask.defined()) check_mask(attn_mask, query, joined(lead, {q.size(-2), k.size(-2)}), kName);
   GeneratorImpl::State at{0, 0};
-  if (dropout_p > 0 && !q.is_meta()) at = default_generator().reserve(static_cast<uint64_t>(product(lead) * q.size(-2)) * cpu::dropout_counters(k.size(-2)));
+  if (dropout_p > 0 && !q.is_meta()) at = default_generator().reserve(static_cast<uint64_t>(count_of(lead) * q.size(-2)) * cpu::dropout_counters(k.size(-2)));
   return std::get<0>(op::attention_forward(q, k, v, attn_mask, dropout_p, is_causal, scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1)))),
                                            static_cast<int64_t>(at.seed), static_cast<int64_t>(at.offset)));
 }
