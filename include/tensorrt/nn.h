@@ -272,7 +272,7 @@ TRT_API trt_status* trt_group_norm_create(int64_t num_groups, int64_t num_channe
 /** Options of recurrent layers and cells. Cells take `bias`, `relu`, `dtype` and `generator` only. */
 typedef struct trt_recurrent_options {
   size_t struct_size;
-  int64_t num_layers;       /**< 1 */
+  int64_t num_layers;       /**< 1; at most 65536 */
   int64_t proj_size;        /**< 0; otherwise the size that hidden states are projected to. LSTM only */
   double dropout;           /**< 0; between layers, in training mode */
   bool bias;                /**< true */

@@ -27,6 +27,9 @@ class Recurrent : public Module {
       : Module(name), kind_(kind), input_size_(input_size), hidden_size_(hidden_size), o_(o) {
     TRT_CHECK(input_size >= 0 && hidden_size > 0, name, ": input_size must not be negative and hidden_size be positive, got ", input_size, " and ",
               hidden_size);
+    // Far beyond any memory, and products of them do not overflow.
+    constexpr int64_t kMaxSize = int64_t{1} << 40;
+    TRT_CHECK(input_size <= kMaxSize && hidden_size <= kMaxSize, name, ": input_size ", input_size, " and hidden_size ", hidden_size, " are too large");
     o_.generator = nullptr;
     o_.dtype = o.dtype == DType::Undefined ? thread_state.default_dtype : o.dtype;
     TRT_CHECK(is_floating(o_.dtype), name, ": a floating-point dtype is needed, got ", o_.dtype);
@@ -69,10 +72,12 @@ class Recurrent : public Module {
 };
 
 class RecurrentLayers final : public Recurrent {
+  static constexpr int64_t kMaxLayers = 1 << 16;
+
  public:
   RecurrentLayers(RecurrentKind kind, int64_t input_size, int64_t hidden_size, const RecurrentOptions& o)
       : Recurrent(kLayerNames[static_cast<int>(kind)], kind, input_size, hidden_size, o) {
-    TRT_CHECK(o.num_layers > 0, type_name(), ": num_layers must be positive, got ", o.num_layers);
+    TRT_CHECK(o.num_layers > 0 && o.num_layers <= kMaxLayers, type_name(), ": num_layers must lie in [1, ", kMaxLayers, "], got ", o.num_layers);
     TRT_CHECK(o.dropout >= 0 && o.dropout <= 1, type_name(), ": a probability must lie in [0, 1], got ", o.dropout);
     TRT_CHECK(o.proj_size >= 0 && o.proj_size < hidden_size && (lstm() || o.proj_size == 0), type_name(),
               ": proj_size is for LSTM, not negative and smaller than hidden_size ", hidden_size, ", got ", o.proj_size);

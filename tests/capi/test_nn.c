@@ -907,6 +907,16 @@ static void test_recurrent(void** state) {
   trt_recurrent_options o;
   trt_recurrent_options_init(&o);
   for (size_t i = 0; i < 3; ++i) {
+    /* Sizes whose products with the number of gates, of directions or of layers do not fit. */
+    const int64_t large[] = {INT64_MAX, INT64_MAX / 2, INT64_MAX / 4 + 1, INT64_C(1) << 41};
+    for (size_t k = 0; k < 4; ++k) {
+      fails(layers[i](2, large[k], NULL, &m), TRT_INVALID_ARGUMENT, "too large");
+      fails(layers[i](large[k], 2, NULL, &m), TRT_INVALID_ARGUMENT, "too large");
+      fails(cells[i](2, large[k], NULL, &m), TRT_INVALID_ARGUMENT, "too large");
+      fails(cells[i](large[k], 2, NULL, &m), TRT_INVALID_ARGUMENT, "too large");
+      o.num_layers = large[k];
+      fails(layers[i](2, 2, &o, &m), TRT_INVALID_ARGUMENT, "num_layers");
+    }
     o.num_layers = 2;
     ok(layers[i](2, 4, &o, &m));
     assert_int_equal(trt_module_parameter_count(m), rows[i] * 4 * (2 + 4 + 2 + 4 + 4 + 2));

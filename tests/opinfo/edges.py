@@ -376,6 +376,7 @@ REFUSED = [
     ("pixel_shuffle", [F([[[1.0]]]), 2**31 - 1], "INVALID_ARGUMENT", "upscale_factor"),
     ("max_unpool1d", [F([[1.0]]), I([[7]]), [2]], "OUT_OF_RANGE", "7"),
     ("grid_sample", [F([[[[1.0]]]]), F([[[[0.0]]]])], "INVALID_ARGUMENT", "coordinates"),
+    ("gru", [F([[[1.0]]]), F([[[0.0]]]), [F([[1.0], [1.0], [1.0]]), F([[1.0], [1.0], [1.0]])], False, 2**62, 0.0, False, True, False], "INVALID_ARGUMENT", "layers"),
     ("pad", [F([[[1.0]]]), [0, -1], "reflect"], "INVALID_ARGUMENT", "leaves nothing"),
     ("pad", [F([[[1.0]]]), [-1, 0], "replicate"], "INVALID_ARGUMENT", "leaves nothing"),
     ("pad", [F([[[1.0, 2.0]]]), [-1, 2], "circular"], "INVALID_ARGUMENT", "circular"),

@@ -164,6 +164,7 @@ Sequence recurrent(const Tensor& input, TensorList hx, TensorList params, bool h
   TRT_CHECK(input.dim() == 3, name, ": the input must have 3 dimensions, got ", input);
   TRT_CHECK(hx.size() == (lstm ? 2 : 1), name, ": a hidden state", lstm ? " and a cell are" : " is", " needed, got ", hx.size(), " tensors");
   TRT_CHECK(num_layers > 0, name, ": num_layers must be positive, got ", num_layers);
+  TRT_CHECK(num_layers <= static_cast<int64_t>(params.size()), name, ": ", num_layers, " layers take more parameters than the ", params.size(), " given");
   TRT_CHECK(dropout >= 0 && dropout <= 1, name, ": a probability must lie in [0, 1], got ", dropout);
   const int64_t directions = bidirectional ? 2 : 1, layers = num_layers * directions, plain = has_biases ? 4 : 2;
   const int64_t given = static_cast<int64_t>(params.size());
