@@ -93,8 +93,34 @@ func load(o options) (*service, error) {
 		return nil, fmt.Errorf("the model takes %d tokens, --max-tokens says %d", encoder.maxTokens, o.maxTokens)
 	}
 	metrics := NewMetrics()
-	batcher := NewBatcher(o.workers, o.batchTokens, o.queueTokens, encoder.Encode, metrics.Batch)
+	warm := false
+	batcher := NewBatcher(o.workers, o.batchTokens, o.queueTokens, encoder.Encode, func(texts, tokens int) {
+		if warm {
+			metrics.Batch(texts, tokens)
+		}
+	})
+	// A full batch for each worker: what requests will need is taken now, not with the first rush. With less memory than that, batches become smaller.
+	if err := warmUp(batcher, o); err != nil && !errors.Is(err, trt.OutOfMemory) {
+		batcher.Close()
+		return nil, err
+	}
+	warm = true
 	return &service{NewServer(tokenizer, batcher, metrics, o.limits), batcher}, nil
+}
+
+func warmUp(batcher *Batcher, o options) error {
+	var texts [][]int32
+	for worker := 0; worker < o.workers; worker++ {
+		for tokens := 0; tokens < o.batchTokens; tokens += o.maxTokens {
+			length := o.maxTokens
+			if length > o.batchTokens-tokens {
+				length = o.batchTokens - tokens
+			}
+			texts = append(texts, make([]int32, length))
+		}
+	}
+	_, err := batcher.Embed(context.Background(), texts)
+	return err
 }
 
 // run serves until ctx is done, then answers what was begun.

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.libtensorrt.TensorException;
 import org.libtensorrt.TensorRuntime;
 
@@ -124,7 +125,14 @@ public final class EmbeddingService {
     }
     HttpServer http = HttpServer.create(address, 0);
     Metrics metrics = new Metrics();
-    Batcher batcher = new Batcher(workers, batchTokens, queueTokens, encoder, metrics);
+    AtomicBoolean warm = new AtomicBoolean();
+    Batcher batcher = new Batcher(workers, batchTokens, queueTokens, encoder, (texts, tokens) -> {
+      if (warm.get()) {
+        metrics.batch(texts, tokens);
+      }
+    });
+    warmUp(batcher, workers, batchTokens, maxTokens);
+    warm.set(true);
     Server server = new Server(tokenizer, batcher, metrics, limits);
     ExecutorService threads = Executors.newFixedThreadPool(limits.requests() + SPARE);
     http.setExecutor(threads);
@@ -133,6 +141,22 @@ public final class EmbeddingService {
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(http, server, drain, grace)));
     http.start();
     say("listening on " + address.getAddress().getHostAddress() + ":" + http.getAddress().getPort());
+  }
+
+  /** A full batch for each worker: what requests will need is taken now, not with the first rush. With less memory than that, batches become smaller. */
+  private static void warmUp(Batcher batcher, int workers, int batchTokens, int maxTokens) throws IOException {
+    int perWorker = (batchTokens + maxTokens - 1) / maxTokens;
+    int[][] texts = new int[workers * perWorker][];
+    for (int i = 0; i < texts.length; i++) {
+      texts[i] = new int[Math.min(maxTokens, batchTokens - i % perWorker * maxTokens)];
+    }
+    try {
+      batcher.embed(texts);
+    } catch (Batcher.Busy | InterruptedException e) {
+      throw new IOException("the first batch was not computed", e);
+    } catch (TensorException.OutOfMemory e) {
+      // Requests are answered by 503 until the limit is higher.
+    }
   }
 
   private static void stop(HttpServer http, Server server, int drain, int grace) {
