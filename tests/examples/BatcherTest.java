@@ -182,7 +182,9 @@ final class BatcherTest {
     for (int i = 0; i < 10; i++) {
       all.add(embed(b, text(i, 9)));
     }
-    await(() -> b.waiting() == 8);
+    f.next();
+    f.next();
+    await(() -> b.waiting() == 8); // two are in work, so all ten were taken
     f.release(10);
     b.close();
     all.forEach(CompletableFuture::join);

@@ -157,6 +157,9 @@ func TestBatcherClose(t *testing.T) {
 	for i := 0; i < 10; i++ {
 		all = append(all, embed(t, b, make([]int32, 9)))
 	}
+	<-f.begun
+	<-f.begun
+	// Two are in work: with eight that wait all ten were taken.
 	waitFor(t, "8 texts", func() bool { return b.Waiting() == 8 })
 	f.release(10)
 	b.Close()
