@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <unordered_set>
 
 #include "autograd/meta.h"
-#include "base/stack.h"
 #include "base/stack.h"
 #include "base/utf8.h"
 #include "gen/all_ops.h"
@@ -93,14 +91,28 @@ Call::~Call() { current_call = outer; }
 
 constexpr std::string_view kPlace = " (in module '";
 
-// The name that `m` has in the tree below `outer`; its type in angle brackets where it is no part of it.
+// The name that `m` has in the tree below `outer`; its type in angle brackets where it is no part of it. The nearest are looked at first: nearly always
+// `m` is a child, and the tree below may be deep.
 std::string name_in(const Module& outer, const Module& m) {
-  std::optional<std::string> name;
-  Visited visited;
-  walk(outer, {}, &visited, [&](const Module& at, const std::string& prefix) {
-    if (&at == &m) name = prefix.substr(0, prefix.size() - !prefix.empty());
-  });
-  return name ? *name : str_cat('<', m.type_name(), '>');
+  if (&outer == &m) return {};
+  struct Place {
+    const Module* module;
+    size_t parent;
+    const std::string* name;
+  };
+  std::vector<Place> places{{&outer, 0, nullptr}};
+  Visited visited{&outer};
+  for (size_t at = 0; at < places.size(); ++at) {
+    for (const auto& child : places[at].module->children()) {
+      if (child.module.get() == &m) {
+        std::string name = child.name;
+        for (size_t i = at; i != 0; i = places[i].parent) name = str_cat(*places[i].name, '.', name);
+        return name;
+      }
+      if (visited.insert(child.module.get()).second) places.push_back({child.module.get(), at, &child.name});
+    }
+  }
+  return str_cat('<', m.type_name(), '>');
 }
 
 std::string path_of(const Call& call) {
