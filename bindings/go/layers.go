@@ -146,11 +146,15 @@ type NormalizationOptions struct {
 }
 
 func norm(op string, options []NormalizationOptions, create func(options, out unsafe.Pointer) uintptr) (*Module, error) {
+	return normFrom(op, options, capi.Trt_norm_options_init, create)
+}
+
+func normFrom(op string, options []NormalizationOptions, init func(unsafe.Pointer), create func(options, out unsafe.Pointer) uintptr) (*Module, error) {
 	o, err := pick(op, options)
 	if err != nil {
 		return nil, err
 	}
-	return layer(op, nil, capi.Trt_norm_options_init, func(c *capi.NormOptions, _ uintptr) error {
+	return layer(op, nil, init, func(c *capi.NormOptions, _ uintptr) error {
 		c.Eps, c.Momentum = o.Eps.or(c.Eps), o.Momentum.or(c.Momentum)
 		c.Affine, c.Bias, c.TrackRunningStats = o.Affine.or(c.Affine), o.Bias.or(c.Bias), o.TrackRunningStats.or(c.TrackRunningStats)
 		c.DType = int32(o.DType.c())

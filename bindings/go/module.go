@@ -79,6 +79,27 @@ func (m *Module) ForwardRecurrent(input, hidden, cell *Tensor) (output, lastHidd
 	return adopt(out[0]), adopt(out[1]), adopt(out[2]), nil
 }
 
+// ForwardWith runs a module of several inputs or outputs, such as attention. Optional inputs may be nil, or be missing at the end. It gives the first
+// `outputs` outputs, or fewer where the module has none.
+func (m *Module) ForwardWith(outputs int, inputs ...*Tensor) ([]*Tensor, error) {
+	if outputs < 0 {
+		return nil, invalid("ForwardWith", "the number of outputs must be positive, got %d", outputs)
+	}
+	m0 := m.object().enter()
+	handles, ok := enterAll(inputs)
+	w := closedArgument
+	var out uintptr
+	if ok && (m0 != 0 || m.object() == nil) {
+		w = capi.Trt_module_forward_with(m0, first(handles), len(handles), outputs, unsafe.Pointer(&out))
+	}
+	exitAll(inputs, handles)
+	m.object().exit(m0)
+	if w != 0 {
+		return nil, failure(w&^1, "ForwardWith", inputs...)
+	}
+	return adoptList(out), nil
+}
+
 // ForwardPreHook sees the input of a module before it computes. It returns nil, or another input. What it is given is closed afterwards (Share gives a
 // handle that stays).
 type ForwardPreHook func(m *Module, input *Tensor) (*Tensor, error)

@@ -106,6 +106,82 @@ func TestModules(t *testing.T) {
 	fails(t, err, InvalidArgument)
 }
 
+func TestMoreLayers(t *testing.T) {
+	prints := func(m *Module, text string) {
+		t.Helper()
+		equal(t, m.String(), text)
+	}
+	prints(must(NewConv3d(2, 4, []int{1, 2, 2}, ConvolutionNdOptions{Stride: []int{1, 2, 1}, Groups: 2, Bias: Some(false)})),
+		"Conv3d(2, 4, kernel_size=(1, 2, 2), stride=(1, 2, 1), groups=2, bias=False)")
+	prints(must(NewConvNd(2, 3, []int{3}, ConvolutionNdOptions{Padding: []int{2}, PaddingMode: PaddingCircular})),
+		"Conv1d(2, 3, kernel_size=(3,), stride=(1,), padding=(2,), padding_mode=circular)")
+	prints(must(NewConvTranspose2d(2, 3, []int{2, 3}, ConvolutionNdOptions{Stride: []int{2}, OutputPadding: []int{1}})),
+		"ConvTranspose2d(2, 3, kernel_size=(2, 3), stride=(2, 2), output_padding=(1, 1))")
+	equal(t, must(must(NewConvTranspose1d(2, 4, []int{3})).Forward(must(Ones([]int{1, 2, 4})))).Shape(), []int{1, 4, 6})
+	equal(t, must(must(NewConvTranspose3d(1, 2, []int{2})).Forward(must(Ones([]int{1, 1, 2, 2, 2})))).Shape(), []int{1, 2, 3, 3, 3})
+	_, err := NewConv3d(2, 3, []int{1, 2})
+	fails(t, err, InvalidArgument)
+	prints(must(NewBatchNorm3d(2)), "BatchNorm3d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)")
+	prints(must(NewInstanceNorm1d(2)), "InstanceNorm1d(2, eps=1e-05, momentum=0.1, affine=False, bias=False, track_running_stats=False)")
+	prints(must(NewInstanceNorm2d(2, NormalizationOptions{Affine: Some(true)})),
+		"InstanceNorm2d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=False)")
+	equal(t, must(NewInstanceNorm3d(2)).TypeName(), "InstanceNorm3d")
+	prints(must(NewRMSNorm([]int{4})), "RMSNorm((4,), eps=None, elementwise_affine=True)")
+	prints(must(NewRMSNorm([]int{4}, NewRMSNormOptions{Eps: Some(0.5), ElementwiseAffine: Some(false)})), "RMSNorm((4,), eps=0.5, elementwise_affine=False)")
+	prints(must(NewLocalResponseNorm(2, 1e-4, 0.75, 1)), "LocalResponseNorm(2, alpha=0.0001, beta=0.75, k=1.0)")
+	prints(must(NewMaxPool1d([]int{3}, PoolingNdOptions{Stride: []int{2}})), "MaxPool1d(kernel_size=3, stride=2, padding=0, dilation=1, ceil_mode=False)")
+	prints(must(NewAvgPool1d([]int{2})), "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))")
+	prints(must(NewMaxPool3d([]int{1, 2, 3})), "MaxPool3d(kernel_size=(1, 2, 3), stride=(1, 2, 3), padding=0, dilation=1, ceil_mode=False)")
+	prints(must(NewAvgPool3d([]int{2})), "AvgPool3d(kernel_size=2, stride=2, padding=0)")
+	prints(must(NewAdaptiveAvgPool3d(1, 2, 3)), "AdaptiveAvgPool3d(output_size=(1, 2, 3))")
+	prints(must(NewAdaptiveMaxPool3d(2, 2, 2)), "AdaptiveMaxPool3d(output_size=2)")
+	prints(must(NewDropout1d(0.5)), "Dropout1d(p=0.5, inplace=False)")
+	prints(must(NewDropout2d(0.5)), "Dropout2d(p=0.5, inplace=False)")
+	prints(must(NewDropout3d(0.5)), "Dropout3d(p=0.5, inplace=False)")
+	prints(must(NewPad([]int{1, 2}, "constant", 2)), "ConstantPad1d(padding=(1, 2), value=2.0)")
+	prints(must(NewPad([]int{1, 2, 3, 4}, "reflect", 0)), "ReflectionPad2d((1, 2, 3, 4))")
+	prints(must(NewUpsample(UpsampleLayerOptions{ScaleFactor: []float64{2}, Mode: "bilinear", AlignCorners: Some(true)})), "Upsample(scale_factor=2.0, mode='bilinear')")
+	prints(must(NewUpsample(UpsampleLayerOptions{Size: []int{4, 5}})), "Upsample(size=(4, 5), mode='nearest')")
+	prints(must(NewUnfold([]int{2, 3}, WindowOptions{Padding: []int{1}, Stride: []int{2}})), "Unfold(kernel_size=(2, 3), dilation=1, padding=1, stride=2)")
+	equal(t, must(must(NewFold(4, 4, []int{2}, WindowOptions{Stride: []int{2}})).Forward(must(Ones([]int{1, 8, 4})))).Shape(), []int{1, 2, 4, 4})
+	prints(must(NewPReLU(3, 0.25)), "PReLU(num_parameters=3)")
+	prints(must(NewPReLU(1, 0.25, Float64)), "PReLU(num_parameters=1)")
+
+	bilinear := must(NewBilinear(2, 3, 4, NewLinearOptions{Bias: Some(false)}))
+	equal(t, must(bilinear.ForwardWith(1, must(Ones([]int{5, 2})), must(Ones([]int{5, 3}))))[0].Shape(), []int{5, 4})
+	_, err = bilinear.ForwardWith(1, must(Ones([]int{5, 2})))
+	fails(t, err, InvalidArgument)
+	_, err = bilinear.ForwardWith(-1, must(Ones([]int{5, 2})), must(Ones([]int{5, 3})))
+	fails(t, err, InvalidArgument)
+	bag := must(NewEmbeddingBag(4, 3, NewEmbeddingBagOptions{Mode: Some(BagSum), PaddingIdx: Some(0)}))
+	prints(bag, "EmbeddingBag(4, 3, mode='sum', padding_idx=0)")
+	prints(must(NewEmbeddingBag(4, 3)), "EmbeddingBag(4, 3, mode='mean')")
+
+	x := must(Randn([]int{2, 3, 4}))
+	attention := must(NewMultiheadAttention(4, 2, MultiheadAttentionOptions{BatchFirst: true, AddBiasKV: true}))
+	all := must(attention.ForwardWith(3, x, x, x, nil, nil))
+	equal(t, len(all), 3)
+	equal(t, all[0].Shape(), []int{2, 3, 4})
+	equal(t, all[1].Shape(), []int{2, 3, 4})
+	equal(t, all[2].Shape(), []int{2, 2, 3, 4})
+	options := TransformerOptions{DimFeedforward: 6, BatchFirst: true, Dropout: Some(0.0)}
+	part := must(NewTransformerEncoderLayer(4, 2, options))
+	encoder := must(NewTransformerEncoder(part, 2, must(NewLayerNorm([]int{4}))))
+	decoder := must(NewTransformerDecoder(must(NewTransformerDecoderLayer(4, 2, options)), 1, nil))
+	memory := must(encoder.Forward(x))
+	equal(t, must(decoder.ForwardWith(1, x, memory))[0].Shape(), []int{2, 3, 4})
+	equal(t, len(must(encoder.Parameters())), 2*12+2)
+	check(t, part.Close())
+	_, err = NewTransformerEncoder(part, 2, nil)
+	fails(t, err, FailedPrecondition)
+	_, err = NewTransformerEncoder(encoder, 2, nil)
+	fails(t, err, InvalidArgument)
+	_, err = NewConvNd(2, 3, []int{1, 1, 1, 1})
+	fails(t, err, InvalidArgument)
+	_, err = NewConvNd(2, 3, nil)
+	fails(t, err, InvalidArgument)
+}
+
 func TestRecurrent(t *testing.T) {
 	x := must(Randn([]int{5, 3, 2}))
 	for i, m := range []*Module{must(NewLSTM(2, 4, RecurrentOptions{NumLayers: 2, Bidirectional: true})), must(NewGRU(2, 4)),

@@ -3,6 +3,8 @@
 // A layer is made of what it needs, nn::Linear(784, 10), or of its options, nn::Conv2d(nn::Conv2dOptions(3, 16,
 // 3).stride(2).padding(1)). A layer that needs nothing is made by its default constructor; nn::Linear() and
 // nn::ReLU(nullptr) are empty handles.
+//
+// Layers of three dimensions, padding and resizing are in layers_nd.hpp; those of several inputs in attention.hpp.
 #ifndef TENSORRT_LAYERS_HPP
 #define TENSORRT_LAYERS_HPP
 

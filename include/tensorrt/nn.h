@@ -2,7 +2,8 @@
  * @file nn.h
  * Modules (layers and networks), state dicts, initializers.
  *
- * A trt_module has a type name, named parameters, buffers and children, a train/eval mode, and a forward function from one tensor to one.
+ * A trt_module has a type name, named parameters, buffers and children, a train/eval mode, and a forward function from one tensor to one. Some
+ * take several tensors, or give several: trt_module_forward_with.
  * Layers, their defaults, initial values and printed forms are PyTorch's. Handles are counted.
  *
  * Conventions of this header:
@@ -80,6 +81,15 @@ TRT_API void trt_module_release(trt_module* module);
  * as its type in angle brackets. @since 0.1
  */
 TRT_API trt_status* trt_module_forward(trt_module* module, const trt_tensor* input, trt_tensor** out);
+/**
+ * Runs a module, hooks included, of several inputs or outputs. `inputs` are those of the layer in the order that its function tells; optional ones may be
+ * NULL, or be missing at the end. *out receives a list of the layer's first `output_count` outputs, at least one (an output that is not asked for need not be
+ * computed), or of fewer where it has none. Every module can be run so; most have one input and one output, recurrent layers those of
+ * trt_recurrent_forward. Hooks see the first input and the first output. TRT_INVALID_ARGUMENT for wrong numbers of inputs or outputs and for needed inputs
+ * that are NULL. @since 0.1
+ */
+TRT_API trt_status* trt_module_forward_with(trt_module* module, const trt_tensor* const* inputs, size_t input_count, size_t output_count,
+                                            trt_tensor_list** out);
 /** Sets training mode (true, the mode of a new module) or eval mode (false) in the whole tree. @since 0.1 */
 TRT_API trt_status* trt_module_train(trt_module* module, bool mode);
 /** Whether the module is in training mode; false for NULL. @since 0.1 */
@@ -222,6 +232,38 @@ TRT_API void trt_embedding_options_init(trt_embedding_options* options);
  */
 TRT_API trt_status* trt_embedding_create(int64_t num_embeddings, int64_t embedding_dim, const trt_embedding_options* options, trt_module** out);
 
+/** What an EmbeddingBag gives of the rows of a bag. The numbers are pinned. */
+typedef enum trt_bag_mode { TRT_BAG_SUM = 0, TRT_BAG_MEAN = 1, TRT_BAG_MAX = 2 } trt_bag_mode;
+/** Options of EmbeddingBag. */
+typedef struct trt_embedding_bag_options {
+  size_t struct_size;
+  int32_t mode;             /**< a trt_bag_mode (0 sum, 1 mean, 2 maximum); TRT_BAG_MEAN */
+  int32_t dtype;            /**< a trt_dtype; TRT_DTYPE_NONE: the default dtype */
+  bool scale_grad_by_freq;  /**< false; true: a row's gradient is divided by how often it stands in the input. Not for TRT_BAG_MAX */
+  bool include_last_offset; /**< false; true: offsets end with the number of indices */
+  bool has_padding_idx;     /**< false */
+  int64_t padding_idx;      /**< a row that is zero at first and takes no part; negative counts from the end */
+  trt_generator* generator; /**< for the initial values; NULL: the default generator; borrowed for the call */
+} trt_embedding_bag_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_embedding_bag_options_init(trt_embedding_bag_options* options);
+/**
+ * The sum, mean or maximum of the rows of a table that each bag names -> [bags, embedding_dim]. Inputs (trt_module_forward_with): integer indices
+ * [bags, n], or [n] with integer offsets [bags] where bags begin; offsets; weights of the indices' shape, for TRT_BAG_SUM. Parameter: "weight"
+ * [num_embeddings, embedding_dim], normal. @since 0.1
+ */
+TRT_API trt_status* trt_embedding_bag_create(int64_t num_embeddings, int64_t embedding_dim, const trt_embedding_bag_options* options, trt_module** out);
+/**
+ * x1 W x2 + b. Inputs (trt_module_forward_with): x1 [..., in1_features] and x2 [..., in2_features] -> [..., out_features]. Parameters: "weight"
+ * [out, in1, in2] and "bias" [out], uniform in +-1/sqrt(in1_features). @since 0.1
+ */
+TRT_API trt_status* trt_bilinear_create(int64_t in1_features, int64_t in2_features, int64_t out_features, const trt_linear_options* options, trt_module** out);
+/**
+ * x, or weight x below zero. Parameter: "weight" [num_parameters], one for all channels or one for each of dimension 1, `init` at first (PyTorch's
+ * defaults: 1 and 0.25); dtype is a trt_dtype, TRT_DTYPE_NONE the default dtype. @since 0.1
+ */
+TRT_API trt_status* trt_prelu_create(int64_t num_parameters, double init, int32_t dtype, trt_module** out);
+
 /** Options of convolutions. One-dimensional ones use the first element of each pair. */
 typedef struct trt_conv_options {
   size_t struct_size;
@@ -248,6 +290,42 @@ TRT_API trt_status* trt_conv1d_create(int64_t in_channels, int64_t out_channels,
 TRT_API trt_status* trt_conv2d_create(int64_t in_channels, int64_t out_channels, int64_t kernel_h, int64_t kernel_w, const trt_conv_options* options,
                                       trt_module** out);
 
+/** What stands beside an image that is padded. The numbers are pinned. */
+typedef enum trt_padding_mode {
+  TRT_PADDING_ZEROS = 0,
+  TRT_PADDING_REFLECT = 1,
+  TRT_PADDING_REPLICATE = 2,
+  TRT_PADDING_CIRCULAR = 3
+} trt_padding_mode;
+/** Options of convolutions of one to three dimensions; of each list as many elements count. */
+typedef struct trt_convnd_options {
+  size_t struct_size;
+  int64_t stride[3];         /**< 1 */
+  int64_t padding[3];        /**< 0, on both sides */
+  int64_t output_padding[3]; /**< 0; transposed convolutions only: what one side of the output has more */
+  int64_t dilation[3];       /**< 1 */
+  int64_t groups;            /**< 1; divides both numbers of channels */
+  bool bias;                 /**< true */
+  bool padding_same;         /**< false; as that of trt_conv_options. Not for transposed convolutions */
+  int32_t padding_mode;      /**< a trt_padding_mode (0 zeros, 1 reflect, 2 replicate, 3 circular); TRT_PADDING_ZEROS, which transposed convolutions need */
+  int32_t dtype;             /**< a trt_dtype; TRT_DTYPE_NONE: the default dtype */
+  trt_generator* generator;  /**< for the initial values; NULL: the default generator; borrowed for the call */
+} trt_convnd_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_convnd_options_init(trt_convnd_options* options);
+/**
+ * Conv1d, Conv2d or Conv3d, by the `ndim` sizes of the kernel: x [n, in, ...] or [in, ...] -> [n, out, ...] or [out, ...]. Parameters: "weight"
+ * [out, in / groups, kernel...] and "bias" [out], as those of trt_conv1d_create. @since 0.1
+ */
+TRT_API trt_status* trt_convnd_create(int64_t in_channels, int64_t out_channels, const int64_t* kernel_size, size_t ndim, const trt_convnd_options* options,
+                                      trt_module** out);
+/**
+ * ConvTranspose1d, 2d or 3d, the gradient of a convolution as a layer: x [n, in, ...] or [in, ...] -> [n, out, ...] or [out, ...], a size becoming
+ * (l - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1. Parameters: "weight" [in, out / groups, kernel...] and "bias" [out]. @since 0.1
+ */
+TRT_API trt_status* trt_conv_transpose_create(int64_t in_channels, int64_t out_channels, const int64_t* kernel_size, size_t ndim,
+                                              const trt_convnd_options* options, trt_module** out);
+
 /** Options of normalizations. */
 typedef struct trt_norm_options {
   size_t struct_size;
@@ -264,6 +342,23 @@ TRT_API void trt_norm_options_init(trt_norm_options* options);
 TRT_API trt_status* trt_batch_norm1d_create(int64_t num_features, const trt_norm_options* options, trt_module** out);
 /** x [n, num_features, h, w], normalized over all but the channels; in eval mode with the running statistics. @since 0.1 */
 TRT_API trt_status* trt_batch_norm2d_create(int64_t num_features, const trt_norm_options* options, trt_module** out);
+/** x [n, num_features, d, h, w], normalized over all but the channels; in eval mode with the running statistics. @since 0.1 */
+TRT_API trt_status* trt_batch_norm3d_create(int64_t num_features, const trt_norm_options* options, trt_module** out);
+/** Sets the defaults of instance normalization: those of trt_norm_options_init, but without affine and track_running_stats. @since 0.1 */
+TRT_API void trt_instance_norm_options_init(trt_norm_options* options);
+/**
+ * InstanceNorm1d, 2d or 3d by `ndim`: x [n, num_features, ...] or [num_features, ...] with ndim dimensions behind, each channel of each sample normalized.
+ * Options NULL: those of trt_instance_norm_options_init. @since 0.1
+ */
+TRT_API trt_status* trt_instance_norm_create(int32_t ndim, int64_t num_features, const trt_norm_options* options, trt_module** out);
+/**
+ * x [..., normalized_shape], divided by its root mean square over the last dimensions; eps is added to the mean square, NULL: the epsilon of the input's
+ * dtype. Parameter: "weight" (ones) [normalized_shape], where elementwise_affine; dtype is a trt_dtype, TRT_DTYPE_NONE the default dtype. @since 0.1
+ */
+TRT_API trt_status* trt_rms_norm_create(const int64_t* normalized_shape, size_t ndim, const double* eps, bool elementwise_affine, int32_t dtype,
+                                        trt_module** out);
+/** x [n, c, ...], divided by (k + alpha times the mean of squares over `size` neighbouring channels)^beta (PyTorch: 1e-4, 0.75, 1). @since 0.1 */
+TRT_API trt_status* trt_local_response_norm_create(int64_t size, double alpha, double beta, double k, trt_module** out);
 /** x [..., normalized_shape], normalized over the last dimensions. @since 0.1 */
 TRT_API trt_status* trt_layer_norm_create(const int64_t* normalized_shape, size_t ndim, const trt_norm_options* options, trt_module** out);
 /** x [n, num_channels, ...], normalized over groups of channels. @since 0.1 */
@@ -310,12 +405,105 @@ TRT_API trt_status* trt_rnn_cell_create(int64_t input_size, int64_t hidden_size,
 TRT_API trt_status* trt_recurrent_forward(trt_module* module, const trt_tensor* input, const trt_tensor* hidden, const trt_tensor* cell, trt_tensor** out,
                                           trt_tensor** out_hidden, trt_tensor** out_cell);
 
+/* --- attention --- */
+
+/** Options of MultiheadAttention. */
+typedef struct trt_attention_options {
+  size_t struct_size;
+  int64_t kdim;             /**< 0: embed_dim; the number of the keys' features */
+  int64_t vdim;             /**< 0: embed_dim; the number of the values' features */
+  double dropout;           /**< 0; of the probabilities, in training mode */
+  bool bias;                /**< true */
+  bool add_bias_kv;         /**< false; true: a key and a value, "bias_k" and "bias_v", behind the others */
+  bool add_zero_attn;       /**< false; true: a key and a value of zeros behind the others */
+  bool batch_first;         /**< false; true: inputs and output begin with the batch */
+  int32_t dtype;            /**< a trt_dtype; TRT_DTYPE_NONE: the default dtype */
+  trt_generator* generator; /**< for the initial values; NULL: the default generator; borrowed for the call */
+} trt_attention_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_attention_options_init(trt_attention_options* options);
+/**
+ * Attention of several heads over projections of its inputs (trt_module_forward_with): query [l, n, embed_dim], key [s, n, kdim], value [s, n, vdim]
+ * ([n, l, ...] with batch_first; [l, ...] without a batch), key_padding_mask [n, s] or NULL, attn_mask [l, s], [n * num_heads, l, s] or NULL. A mask of
+ * bool forbids where it is true, another one is added to the scores. Outputs: as query; the probabilities [n, l, s], means over the heads; those of every
+ * head [n, num_heads, l, s]. Parameters: "in_proj_weight" [3 embed_dim, embed_dim], or with other kdim or vdim "q_proj_weight", "k_proj_weight" and
+ * "v_proj_weight" [embed_dim, features]; "in_proj_bias" [3 embed_dim]; "bias_k" and "bias_v" [1, 1, embed_dim]; those of the Linear "out_proj". @since 0.1
+ */
+TRT_API trt_status* trt_multihead_attention_create(int64_t embed_dim, int64_t num_heads, const trt_attention_options* options, trt_module** out);
+
+/** Options of the layers of transformers. */
+typedef struct trt_transformer_options {
+  size_t struct_size;
+  int64_t dim_feedforward;  /**< 2048; features between the two linear layers */
+  double dropout;           /**< 0.1; in training mode */
+  double layer_norm_eps;    /**< 1e-5 */
+  bool bias;                /**< true; false: no "bias" in any part */
+  bool batch_first;         /**< false; true: inputs and output begin with the batch */
+  bool norm_first;          /**< false; true: normalizes before each part instead of after it */
+  bool gelu;                /**< false: relu between the two linear layers */
+  int32_t dtype;            /**< a trt_dtype; TRT_DTYPE_NONE: the default dtype */
+  trt_generator* generator; /**< for the initial values; NULL: the default generator; borrowed for the call */
+} trt_transformer_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_transformer_options_init(trt_transformer_options* options);
+/**
+ * Self-attention and two linear layers, each with a residual connection and layer_norm. Inputs: src [l, n, d_model], src_mask and src_key_padding_mask (as
+ * those of trt_multihead_attention_create; each may be NULL) -> as src. @since 0.1
+ */
+TRT_API trt_status* trt_transformer_encoder_layer_create(int64_t d_model, int64_t nhead, const trt_transformer_options* options, trt_module** out);
+/**
+ * The same with attention to `memory` in between. Inputs (trt_module_forward_with): tgt [l, n, d_model], memory [s, n, d_model], tgt_mask [l, l],
+ * memory_mask [l, s], tgt_key_padding_mask [n, l], memory_key_padding_mask [n, s] (each mask may be NULL) -> as tgt. @since 0.1
+ */
+TRT_API trt_status* trt_transformer_decoder_layer_create(int64_t d_model, int64_t nhead, const trt_transformer_options* options, trt_module** out);
+/**
+ * `num_layers` (at most 65536) copies of `layer`, which is a TransformerEncoderLayer, and `norm` (NULL: none) after them; inputs as those of the layer.
+ * The copies have the layer's values, not its hooks, and are the children of "layers"; the module keeps no reference to `layer`. @since 0.1
+ */
+TRT_API trt_status* trt_transformer_encoder_create(const trt_module* layer, int64_t num_layers, trt_module* norm, trt_module** out);
+/** The same of a TransformerDecoderLayer; `norm` may be NULL. @since 0.1 */
+TRT_API trt_status* trt_transformer_decoder_create(const trt_module* layer, int64_t num_layers, trt_module* norm, trt_module** out);
+
 /* --- layers without parameters --- */
 
 /** Gives its input. @since 0.1 */
 TRT_API trt_status* trt_identity_create(trt_module** out);
 /** In training mode zeroes elements with probability p in [0, 1] and scales the others by 1 / (1 - p). @since 0.1 */
 TRT_API trt_status* trt_dropout_create(double p, trt_module** out);
+/**
+ * Dropout1d, 2d or 3d by `ndim`: in training mode zeroes whole channels of x [n, c, ...] or [c, ...] with ndim dimensions behind, with probability p, and
+ * scales the others by 1 / (1 - p). Dropout2d reads three dimensions as [n, c, l] and two as [n, c], as PyTorch does. @since 0.1
+ */
+TRT_API trt_status* trt_feature_dropout_create(int32_t ndim, double p, trt_module** out);
+/**
+ * Pads the last one to three dimensions by the `padding_count` (2, 4 or 6) numbers of `padding`: before and after the last dimension, then the one before
+ * it; negative ones cut. `mode`: "constant" (ConstantPad1d, ...), "zeros" (ZeroPad1d), "reflect" (ReflectionPad1d), "replicate" (ReplicationPad1d),
+ * "circular" (CircularPad1d). `value` is for "constant", otherwise 0. @since 0.1
+ */
+TRT_API trt_status* trt_pad_create(const int64_t* padding, size_t padding_count, const char* mode, double value, trt_module** out);
+/**
+ * Upsample: resizes the dimensions behind the second one as trt_interpolate does, to `size` or by `scale_factor`, of which one is NULL and the other has one
+ * number for all dimensions or one for each. `mode` as that of trt_interpolate; PyTorch's default is "nearest". align_corners and recompute_scale_factor
+ * may be NULL. @since 0.1
+ */
+TRT_API trt_status* trt_upsample_create(const int64_t* size, size_t size_count, const double* scale_factor, size_t scale_factor_count, const char* mode,
+                                        const bool* align_corners, const bool* recompute_scale_factor, trt_module** out);
+
+/** Options of Unfold and Fold. */
+typedef struct trt_window_options {
+  size_t struct_size;
+  int64_t dilation[2]; /**< 1 */
+  int64_t padding[2];  /**< 0 */
+  int64_t stride[2];   /**< 1 */
+} trt_window_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_window_options_init(trt_window_options* options);
+/** The windows of images as columns: x [n, c, h, w] or [c, h, w] -> [n, c kernel_h kernel_w, windows] or without n. @since 0.1 */
+TRT_API trt_status* trt_unfold_create(int64_t kernel_h, int64_t kernel_w, const trt_window_options* options, trt_module** out);
+/** The sum of windows, given as columns, in images: x as Unfold gives it -> [n, c, output_h, output_w] or [c, output_h, output_w]. @since 0.1 */
+TRT_API trt_status* trt_fold_create(int64_t output_h, int64_t output_w, int64_t kernel_h, int64_t kernel_w, const trt_window_options* options,
+                                           trt_module** out);
+
 /** Joins the dimensions start_dim to end_dim (PyTorch's defaults: 1 and -1). @since 0.1 */
 TRT_API trt_status* trt_flatten_create(int64_t start_dim, int64_t end_dim, trt_module** out);
 /** Splits dimension `dim` into `sizes`, one of which may be -1. @since 0.1 */
@@ -403,6 +591,27 @@ TRT_API trt_status* trt_avg_pool2d_create(int64_t kernel_h, int64_t kernel_w, co
 TRT_API trt_status* trt_adaptive_avg_pool2d_create(int64_t output_h, int64_t output_w, trt_module** out);
 /** Maxima of windows such that the output is [.., output_h, output_w]. @since 0.1 */
 TRT_API trt_status* trt_adaptive_max_pool2d_create(int64_t output_h, int64_t output_w, trt_module** out);
+
+/** Options of pooling of one to three dimensions; of each list as many elements count. */
+typedef struct trt_poolnd_options {
+  size_t struct_size;
+  int64_t stride[3];        /**< 0: the kernel's size */
+  int64_t padding[3];       /**< 0; at most half the kernel */
+  int64_t dilation[3];      /**< 1; maximum only */
+  bool ceil_mode;           /**< false; true: windows may begin inside and end outside */
+  bool count_include_pad;   /**< true; average only */
+  int64_t divisor_override; /**< 0: the window's size; average of two or three dimensions only */
+} trt_poolnd_options;
+/** Sets the defaults. @since 0.1 */
+TRT_API void trt_poolnd_options_init(trt_poolnd_options* options);
+/** MaxPool1d, 2d or 3d, by the `ndim` sizes of the kernel: maxima of windows of x [n, c, ...] or [c, ...]. @since 0.1 */
+TRT_API trt_status* trt_max_poolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out);
+/** AvgPool1d, 2d or 3d, by the `ndim` sizes of the kernel: means of windows of x [n, c, ...] or [c, ...]. @since 0.1 */
+TRT_API trt_status* trt_avg_poolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out);
+/** AdaptiveAvgPool1d, 2d or 3d, by the `ndim` sizes of the output: means of windows such that the output has these. @since 0.1 */
+TRT_API trt_status* trt_adaptive_avg_poolnd_create(const int64_t* output_size, size_t ndim, trt_module** out);
+/** AdaptiveMaxPool1d, 2d or 3d; as trt_adaptive_avg_poolnd_create, with maxima. @since 0.1 */
+TRT_API trt_status* trt_adaptive_max_poolnd_create(const int64_t* output_size, size_t ndim, trt_module** out);
 
 /* --- initializers: fill a floating-point tensor in place, recording nothing. generator NULL: the default one. --- */
 

@@ -127,6 +127,14 @@ class Module : public detail::Handle<trt_module, trt_module_retain, trt_module_r
 
   Tensor forward(const Tensor& x) const { return Tensor::adopt(detail::create(trt_module_forward, get(), x.get())); }
   Tensor operator()(const Tensor& x) const { return forward(x); }
+  /**
+   * Runs a module of several inputs or outputs; empty tensors are optional inputs left out. Gives its first `outputs` outputs, or fewer where it has
+   * none.
+   */
+  std::vector<Tensor> forward_with(TensorList inputs, std::size_t outputs = 1) const {
+    const auto in = detail::handles(inputs);
+    return detail::take(detail::create(trt_module_forward_with, get(), in.data(), in.size(), outputs));
+  }
   void train(bool mode = true) const { check(trt_module_train(get(), mode)); }
   void eval() const { train(false); }
   bool is_training() const { return trt_module_is_training(get()); }

@@ -166,6 +166,16 @@ TRT_EXPORT trt_status* trt_module_forward(trt_module* module, const trt_tensor* 
     capi::give((*checked(module))(checked(input, "input")), out);
   });
 }
+TRT_EXPORT trt_status* trt_module_forward_with(trt_module* module, const trt_tensor* const* inputs, size_t input_count, size_t output_count,
+                                               trt_tensor_list** out) {
+  return guard("trt_module_forward_with", [&] {
+    require_out(out, "out");
+    const nn::ModulePtr m = checked(module);
+    std::vector<Tensor> results = nn::call_with(*m, TensorListArg(inputs, input_count, "inputs", true), output_count);
+    while (!results.back().defined()) results.pop_back();  // the first one is defined
+    capi::give(std::move(results), out);
+  });
+}
 TRT_EXPORT trt_status* trt_module_train(trt_module* module, bool mode) {
   return guard("trt_module_train", [&] { checked(module)->train(mode); });
 }

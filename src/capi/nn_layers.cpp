@@ -1,6 +1,7 @@
 // nn.h: the functions that make layers.
 #include "capi/nn_handles.h"
 #include "nn/layers.h"
+#include "nn/layers_attention.h"
 #include "nn/layers_recurrent.h"
 
 using namespace trt;
@@ -24,27 +25,78 @@ nn::ParameterOptions parameters(int32_t dtype, trt_generator* g) { return {dtype
 nn::ConvOptions conv_options(const trt_conv_options* options) {
   const auto o = read_options(options, trt_conv_options_init);
   return {{dtype_or_default(o.dtype), generator(o.generator)},
-          {o.stride[0], o.stride[1]},
-          {o.padding[0], o.padding[1]},
-          {o.dilation[0], o.dilation[1]},
+          {o.stride[0], o.stride[1], 1},
+          {o.padding[0], o.padding[1], 0},
+          {0, 0, 0},
+          {o.dilation[0], o.dilation[1], 1},
           o.groups,
+          "zeros",
           o.bias,
           o.padding_same};
 }
 
-nn::NormOptions norm_options(const trt_norm_options* options) {
-  const auto o = read_options(options, trt_norm_options_init);
+std::array<int64_t, 3> three(const int64_t (&v)[3]) { return {v[0], v[1], v[2]}; }
+
+nn::ConvOptions conv_options(const trt_convnd_options* options) {
+  const auto o = read_options(options, trt_convnd_options_init);
+  static constexpr const char* kModes[] = {"zeros", "reflect", "replicate", "circular"};
+  TRT_CHECK(o.padding_mode >= 0 && o.padding_mode <= TRT_PADDING_CIRCULAR, "the padding_mode ", o.padding_mode, " is unknown");
+  return {{dtype_or_default(o.dtype), generator(o.generator)},
+          three(o.stride),
+          three(o.padding),
+          three(o.output_padding),
+          three(o.dilation),
+          o.groups,
+          kModes[o.padding_mode],
+          o.bias,
+          o.padding_same};
+}
+
+trt_status* create_conv(const char* name, bool transposed, int64_t in, int64_t out_channels, const int64_t* kernel, size_t ndim,
+                        const trt_convnd_options* options, trt_module** out) {
+  return create(name, out, [&] {
+    const IntArrayRef sizes = int_list(kernel, ndim, "kernel_size");
+    TRT_CHECK(ndim >= 1 && ndim <= 3, "kernel_size must have one to three elements, got ", sizes);
+    std::array<int64_t, 3> k = {1, 1, 1};
+    for (size_t d = 0; d < ndim; ++d) k[d] = sizes[d];
+    return nn::conv(transposed, ndim, in, out_channels, k, conv_options(options));
+  });
+}
+
+nn::AttentionOptions attention_options(const trt_attention_options* options) {
+  const auto o = read_options(options, trt_attention_options_init);
+  return {{dtype_or_default(o.dtype), generator(o.generator)}, o.kdim, o.vdim, o.dropout, o.bias, o.add_bias_kv, o.add_zero_attn, o.batch_first};
+}
+
+nn::TransformerOptions transformer_options(const trt_transformer_options* options) {
+  const auto o = read_options(options, trt_transformer_options_init);
+  return {{dtype_or_default(o.dtype), generator(o.generator)}, o.dim_feedforward, o.dropout, o.layer_norm_eps, o.gelu, o.batch_first, o.norm_first, o.bias};
+}
+
+nn::WindowOptions window_options(const trt_window_options* options) {
+  const auto o = read_options(options, trt_window_options_init);
+  return {{o.dilation[0], o.dilation[1]}, {o.padding[0], o.padding[1]}, {o.stride[0], o.stride[1]}};
+}
+
+nn::NormOptions norm_options(const trt_norm_options* options, void (*init)(trt_norm_options*) = trt_norm_options_init) {
+  const auto o = read_options(options, init);
   TRT_CHECK(!(o.momentum != o.momentum), "the momentum must be a number");
   return {{dtype_or_default(o.dtype), nullptr}, o.eps, o.momentum < 0 ? std::nullopt : std::optional(o.momentum), o.affine, o.bias, o.track_running_stats};
 }
 
 nn::PoolOptions pool_options(const trt_pool_options* options) {
   const auto o = read_options(options, trt_pool_options_init);
-  return {{o.stride[0], o.stride[1]},
-          {o.padding[0], o.padding[1]},
-          {o.dilation[0], o.dilation[1]},
+  return {{o.stride[0], o.stride[1], 0},
+          {o.padding[0], o.padding[1], 0},
+          {o.dilation[0], o.dilation[1], 1},
           o.ceil_mode,
           o.count_include_pad,
+          o.divisor_override ? std::optional(o.divisor_override) : std::nullopt};
+}
+
+nn::PoolOptions pool_options(const trt_poolnd_options* options) {
+  const auto o = read_options(options, trt_poolnd_options_init);
+  return {three(o.stride), three(o.padding), three(o.dilation), o.ceil_mode, o.count_include_pad,
           o.divisor_override ? std::optional(o.divisor_override) : std::nullopt};
 }
 
@@ -79,6 +131,27 @@ TRT_EXPORT void trt_norm_options_init(trt_norm_options* options) {
 TRT_EXPORT void trt_pool_options_init(trt_pool_options* options) {
   if (options) *options = {sizeof *options, {0, 0}, {0, 0}, {1, 1}, false, true, 0};
 }
+TRT_EXPORT void trt_instance_norm_options_init(trt_norm_options* options) {
+  if (options) *options = {sizeof *options, 1e-5, 0.1, false, true, false, TRT_DTYPE_NONE};
+}
+TRT_EXPORT void trt_convnd_options_init(trt_convnd_options* options) {
+  if (options) *options = {sizeof *options, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, 1, true, false, TRT_PADDING_ZEROS, TRT_DTYPE_NONE, nullptr};
+}
+TRT_EXPORT void trt_poolnd_options_init(trt_poolnd_options* options) {
+  if (options) *options = {sizeof *options, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, false, true, 0};
+}
+TRT_EXPORT void trt_window_options_init(trt_window_options* options) {
+  if (options) *options = {sizeof *options, {1, 1}, {0, 0}, {1, 1}};
+}
+TRT_EXPORT void trt_embedding_bag_options_init(trt_embedding_bag_options* options) {
+  if (options) *options = {sizeof *options, TRT_BAG_MEAN, TRT_DTYPE_NONE, false, false, false, 0, nullptr};
+}
+TRT_EXPORT void trt_attention_options_init(trt_attention_options* options) {
+  if (options) *options = {sizeof *options, 0, 0, 0, true, false, false, false, TRT_DTYPE_NONE, nullptr};
+}
+TRT_EXPORT void trt_transformer_options_init(trt_transformer_options* options) {
+  if (options) *options = {sizeof *options, 2048, 0.1, 1e-5, true, false, false, false, TRT_DTYPE_NONE, nullptr};
+}
 
 TRT_EXPORT void trt_recurrent_options_init(trt_recurrent_options* options) {
   if (options) *options = {sizeof *options, 1, 0, 0, true, false, false, false, TRT_DTYPE_NONE, nullptr};
@@ -107,17 +180,80 @@ TRT_EXPORT trt_status* trt_embedding_create(int64_t num_embeddings, int64_t embe
   });
 }
 TRT_EXPORT trt_status* trt_conv1d_create(int64_t in_channels, int64_t out_channels, int64_t kernel_size, const trt_conv_options* options, trt_module** out) {
-  return create("trt_conv1d_create", out, [&] { return nn::conv(1, in_channels, out_channels, {kernel_size, 1}, conv_options(options)); });
+  return create("trt_conv1d_create", out, [&] { return nn::conv(false, 1, in_channels, out_channels, {kernel_size, 1, 1}, conv_options(options)); });
 }
 TRT_EXPORT trt_status* trt_conv2d_create(int64_t in_channels, int64_t out_channels, int64_t kernel_h, int64_t kernel_w, const trt_conv_options* options,
                                          trt_module** out) {
-  return create("trt_conv2d_create", out, [&] { return nn::conv(2, in_channels, out_channels, {kernel_h, kernel_w}, conv_options(options)); });
+  return create("trt_conv2d_create", out, [&] { return nn::conv(false, 2, in_channels, out_channels, {kernel_h, kernel_w, 1}, conv_options(options)); });
 }
 TRT_EXPORT trt_status* trt_batch_norm1d_create(int64_t num_features, const trt_norm_options* options, trt_module** out) {
   return create("trt_batch_norm1d_create", out, [&] { return nn::batch_norm(1, num_features, norm_options(options)); });
 }
 TRT_EXPORT trt_status* trt_batch_norm2d_create(int64_t num_features, const trt_norm_options* options, trt_module** out) {
   return create("trt_batch_norm2d_create", out, [&] { return nn::batch_norm(2, num_features, norm_options(options)); });
+}
+TRT_EXPORT trt_status* trt_convnd_create(int64_t in_channels, int64_t out_channels, const int64_t* kernel_size, size_t ndim,
+                                         const trt_convnd_options* options, trt_module** out) {
+  return create_conv("trt_convnd_create", false, in_channels, out_channels, kernel_size, ndim, options, out);
+}
+TRT_EXPORT trt_status* trt_conv_transpose_create(int64_t in_channels, int64_t out_channels, const int64_t* kernel_size, size_t ndim,
+                                                 const trt_convnd_options* options, trt_module** out) {
+  return create_conv("trt_conv_transpose_create", true, in_channels, out_channels, kernel_size, ndim, options, out);
+}
+TRT_EXPORT trt_status* trt_embedding_bag_create(int64_t num_embeddings, int64_t embedding_dim, const trt_embedding_bag_options* options, trt_module** out) {
+  return create("trt_embedding_bag_create", out, [&] {
+    const auto o = read_options(options, trt_embedding_bag_options_init);
+    nn::EmbeddingBagOptions read{{dtype_or_default(o.dtype), generator(o.generator)}, {}, o.mode, o.scale_grad_by_freq, o.include_last_offset};
+    if (o.has_padding_idx) read.padding_idx = o.padding_idx;
+    return nn::embedding_bag(num_embeddings, embedding_dim, read);
+  });
+}
+TRT_EXPORT trt_status* trt_bilinear_create(int64_t in1_features, int64_t in2_features, int64_t out_features, const trt_linear_options* options,
+                                           trt_module** out) {
+  return create("trt_bilinear_create", out, [&] {
+    const auto o = read_options(options, trt_linear_options_init);
+    return nn::bilinear(in1_features, in2_features, out_features, o.bias, parameters(o.dtype, o.generator));
+  });
+}
+TRT_EXPORT trt_status* trt_prelu_create(int64_t num_parameters, double init, int32_t dtype, trt_module** out) {
+  return create("trt_prelu_create", out, [&] { return nn::prelu(num_parameters, init, dtype_or_default(dtype)); });
+}
+TRT_EXPORT trt_status* trt_batch_norm3d_create(int64_t num_features, const trt_norm_options* options, trt_module** out) {
+  return create("trt_batch_norm3d_create", out, [&] { return nn::batch_norm(3, num_features, norm_options(options)); });
+}
+TRT_EXPORT trt_status* trt_instance_norm_create(int32_t ndim, int64_t num_features, const trt_norm_options* options, trt_module** out) {
+  return create("trt_instance_norm_create", out, [&] {
+    TRT_CHECK(ndim >= 1 && ndim <= 3, "ndim must be 1, 2 or 3, got ", ndim);
+    return nn::instance_norm(ndim, num_features, norm_options(options, trt_instance_norm_options_init));
+  });
+}
+TRT_EXPORT trt_status* trt_rms_norm_create(const int64_t* normalized_shape, size_t ndim, const double* eps, bool elementwise_affine, int32_t dtype,
+                                           trt_module** out) {
+  return create("trt_rms_norm_create", out, [&] {
+    TRT_CHECK(!eps || *eps >= 0, "eps must not be negative, got ", *eps);
+    return nn::rms_norm(int_list(normalized_shape, ndim, "normalized_shape"), eps ? std::optional(*eps) : std::nullopt, elementwise_affine,
+                        dtype_or_default(dtype));
+  });
+}
+TRT_EXPORT trt_status* trt_local_response_norm_create(int64_t size, double alpha, double beta, double k, trt_module** out) {
+  return create("trt_local_response_norm_create", out, [&] { return nn::local_response_norm(size, alpha, beta, k); });
+}
+TRT_EXPORT trt_status* trt_multihead_attention_create(int64_t embed_dim, int64_t num_heads, const trt_attention_options* options, trt_module** out) {
+  return create("trt_multihead_attention_create", out, [&] { return nn::multihead_attention(embed_dim, num_heads, attention_options(options)); });
+}
+TRT_EXPORT trt_status* trt_transformer_encoder_layer_create(int64_t d_model, int64_t nhead, const trt_transformer_options* options, trt_module** out) {
+  return create("trt_transformer_encoder_layer_create", out, [&] { return nn::transformer_encoder_layer(d_model, nhead, transformer_options(options)); });
+}
+TRT_EXPORT trt_status* trt_transformer_decoder_layer_create(int64_t d_model, int64_t nhead, const trt_transformer_options* options, trt_module** out) {
+  return create("trt_transformer_decoder_layer_create", out, [&] { return nn::transformer_decoder_layer(d_model, nhead, transformer_options(options)); });
+}
+TRT_EXPORT trt_status* trt_transformer_encoder_create(const trt_module* layer, int64_t num_layers, trt_module* norm, trt_module** out) {
+  return create("trt_transformer_encoder_create", out,
+                [&] { return nn::transformer_encoder(*checked(layer, "layer"), num_layers, norm ? checked(norm, "norm") : nn::ModulePtr()); });
+}
+TRT_EXPORT trt_status* trt_transformer_decoder_create(const trt_module* layer, int64_t num_layers, trt_module* norm, trt_module** out) {
+  return create("trt_transformer_decoder_create", out,
+                [&] { return nn::transformer_decoder(*checked(layer, "layer"), num_layers, norm ? checked(norm, "norm") : nn::ModulePtr()); });
 }
 TRT_EXPORT trt_status* trt_layer_norm_create(const int64_t* normalized_shape, size_t ndim, const trt_norm_options* options, trt_module** out) {
   return create("trt_layer_norm_create", out, [&] { return nn::layer_norm(int_list(normalized_shape, ndim, "normalized_shape"), norm_options(options)); });
@@ -164,6 +300,34 @@ TRT_EXPORT trt_status* trt_recurrent_forward(trt_module* module, const trt_tenso
 TRT_EXPORT trt_status* trt_identity_create(trt_module** out) { return create("trt_identity_create", out, nn::identity); }
 TRT_EXPORT trt_status* trt_dropout_create(double p, trt_module** out) {
   return create("trt_dropout_create", out, [&] { return nn::dropout(p); });
+}
+TRT_EXPORT trt_status* trt_feature_dropout_create(int32_t ndim, double p, trt_module** out) {
+  return create("trt_feature_dropout_create", out, [&] {
+    TRT_CHECK(ndim >= 1 && ndim <= 3, "ndim must be 1, 2 or 3, got ", ndim);
+    return nn::feature_dropout(static_cast<size_t>(ndim), p);
+  });
+}
+TRT_EXPORT trt_status* trt_pad_create(const int64_t* padding, size_t padding_count, const char* mode, double value, trt_module** out) {
+  return create("trt_pad_create", out, [&] {
+    if (!mode) throw_null_argument("mode");
+    return nn::pad(int_list(padding, padding_count, "padding"), mode, value);
+  });
+}
+TRT_EXPORT trt_status* trt_upsample_create(const int64_t* size, size_t size_count, const double* scale_factor, size_t scale_factor_count, const char* mode,
+                                           const bool* align_corners, const bool* recompute_scale_factor, trt_module** out) {
+  return create("trt_upsample_create", out, [&] {
+    if (!mode) throw_null_argument("mode");
+    const auto optional = [](const bool* b) { return b ? std::optional(*b) : std::nullopt; };
+    const auto factors = scale_factor ? std::optional(float_list(scale_factor, scale_factor_count, "scale_factor")) : std::nullopt;
+    return nn::upsample(optional_int_list(size, size_count, "size"), factors, mode, optional(align_corners), optional(recompute_scale_factor));
+  });
+}
+TRT_EXPORT trt_status* trt_unfold_create(int64_t kernel_h, int64_t kernel_w, const trt_window_options* options, trt_module** out) {
+  return create("trt_unfold_create", out, [&] { return nn::unfold({kernel_h, kernel_w}, window_options(options)); });
+}
+TRT_EXPORT trt_status* trt_fold_create(int64_t output_h, int64_t output_w, int64_t kernel_h, int64_t kernel_w, const trt_window_options* options,
+                                              trt_module** out) {
+  return create("trt_fold_create", out, [&] { return nn::fold({output_h, output_w}, {kernel_h, kernel_w}, window_options(options)); });
 }
 TRT_EXPORT trt_status* trt_flatten_create(int64_t start_dim, int64_t end_dim, trt_module** out) {
   return create("trt_flatten_create", out, [&] { return nn::flatten(start_dim, end_dim); });
@@ -234,23 +398,36 @@ TRT_EXPORT trt_status* trt_channel_shuffle_create(int64_t groups, trt_module** o
   return create("trt_channel_shuffle_create", out, [&] { return nn::channel_shuffle(groups); });
 }
 TRT_EXPORT trt_status* trt_adaptive_avg_pool1d_create(int64_t output_size, trt_module** out) {
-  return create("trt_adaptive_avg_pool1d_create", out, [&] { return nn::adaptive_avg_pool1d(output_size); });
+  return create("trt_adaptive_avg_pool1d_create", out, [&] { return nn::adaptive_avg_pool({output_size}); });
 }
 TRT_EXPORT trt_status* trt_adaptive_max_pool1d_create(int64_t output_size, trt_module** out) {
-  return create("trt_adaptive_max_pool1d_create", out, [&] { return nn::adaptive_max_pool1d(output_size); });
+  return create("trt_adaptive_max_pool1d_create", out, [&] { return nn::adaptive_max_pool({output_size}); });
 }
 
 TRT_EXPORT trt_status* trt_max_pool2d_create(int64_t kernel_h, int64_t kernel_w, const trt_pool_options* options, trt_module** out) {
-  return create("trt_max_pool2d_create", out, [&] { return nn::max_pool2d({kernel_h, kernel_w}, pool_options(options)); });
+  return create("trt_max_pool2d_create", out, [&] { return nn::max_pool({kernel_h, kernel_w}, pool_options(options)); });
 }
 TRT_EXPORT trt_status* trt_avg_pool2d_create(int64_t kernel_h, int64_t kernel_w, const trt_pool_options* options, trt_module** out) {
-  return create("trt_avg_pool2d_create", out, [&] { return nn::avg_pool2d({kernel_h, kernel_w}, pool_options(options)); });
+  return create("trt_avg_pool2d_create", out, [&] { return nn::avg_pool({kernel_h, kernel_w}, pool_options(options)); });
 }
 TRT_EXPORT trt_status* trt_adaptive_avg_pool2d_create(int64_t output_h, int64_t output_w, trt_module** out) {
-  return create("trt_adaptive_avg_pool2d_create", out, [&] { return nn::adaptive_avg_pool2d({output_h, output_w}); });
+  return create("trt_adaptive_avg_pool2d_create", out, [&] { return nn::adaptive_avg_pool({output_h, output_w}); });
 }
 TRT_EXPORT trt_status* trt_adaptive_max_pool2d_create(int64_t output_h, int64_t output_w, trt_module** out) {
-  return create("trt_adaptive_max_pool2d_create", out, [&] { return nn::adaptive_max_pool2d({output_h, output_w}); });
+  return create("trt_adaptive_max_pool2d_create", out, [&] { return nn::adaptive_max_pool({output_h, output_w}); });
+}
+
+TRT_EXPORT trt_status* trt_max_poolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out) {
+  return create("trt_max_poolnd_create", out, [&] { return nn::max_pool(int_list(kernel_size, ndim, "kernel_size"), pool_options(options)); });
+}
+TRT_EXPORT trt_status* trt_avg_poolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out) {
+  return create("trt_avg_poolnd_create", out, [&] { return nn::avg_pool(int_list(kernel_size, ndim, "kernel_size"), pool_options(options)); });
+}
+TRT_EXPORT trt_status* trt_adaptive_avg_poolnd_create(const int64_t* output_size, size_t ndim, trt_module** out) {
+  return create("trt_adaptive_avg_poolnd_create", out, [&] { return nn::adaptive_avg_pool(int_list(output_size, ndim, "output_size")); });
+}
+TRT_EXPORT trt_status* trt_adaptive_max_poolnd_create(const int64_t* output_size, size_t ndim, trt_module** out) {
+  return create("trt_adaptive_max_poolnd_create", out, [&] { return nn::adaptive_max_pool(int_list(output_size, ndim, "output_size")); });
 }
 
 }  // extern "C"

@@ -1,4 +1,7 @@
 // Modules without parameters: activations, dropout, pooling, changes of shape.
+#include <algorithm>
+#include <iterator>
+
 #include "base/repr.h"
 #include "gen/all_ops.h"
 #include "nn/layers.h"
@@ -11,7 +14,7 @@ using ForwardFn = std::function<Tensor(const Tensor& input, const Module& self)>
 
 class Plain final : public Module {
  public:
-  Plain(const char* type_name, ForwardFn forward, std::string extra) : Module(type_name), forward_(std::move(forward)), extra_(std::move(extra)) {}
+  Plain(std::string type_name, ForwardFn forward, std::string extra) : Module(std::move(type_name)), forward_(std::move(forward)), extra_(std::move(extra)) {}
   Tensor forward(const Tensor& input) override { return forward_(input, *this); }
   std::string extra_repr() const override { return extra_; }
 
@@ -20,32 +23,71 @@ class Plain final : public Module {
   std::string extra_;
 };
 
-ModulePtr plain(const char* type_name, ForwardFn forward, std::string extra = {}) {
-  return make_intrusive<Plain>(type_name, std::move(forward), std::move(extra));
+ModulePtr plain(std::string type_name, ForwardFn forward, std::string extra = {}) {
+  return make_intrusive<Plain>(std::move(type_name), std::move(forward), std::move(extra));
 }
 
 ModulePtr unary(const char* type_name, Tensor (*f)(const Tensor&)) {
   return plain(type_name, [f](const Tensor& x, const Module&) { return f(x); });
 }
 
-std::array<int64_t, 2> checked_pool(const char* name, const std::array<int64_t, 2>& kernel, const PoolOptions& o) {
-  std::array<int64_t, 2> stride = o.stride;
-  for (size_t d = 0; d < 2; ++d) {
-    TRT_CHECK(kernel[d] > 0 && o.stride[d] >= 0 && o.dilation[d] > 0, name, ": kernel size, stride and dilation must be positive, got ",
-              IntArrayRef(kernel), ", ", IntArrayRef(o.stride), " and ", IntArrayRef(o.dilation));
-    TRT_CHECK(o.padding[d] >= 0 && o.padding[d] <= kernel[d] / 2, name, ": padding must be between 0 and half the kernel, got padding ",
-              IntArrayRef(o.padding), ", kernel size ", IntArrayRef(kernel));
-    if (stride[d] == 0) stride[d] = kernel[d];
+// Kernel, stride, padding and dilation of a pool of up to three dimensions.
+struct Windows {
+  size_t dims = 0;
+  std::array<int64_t, 3> sizes[4] = {};
+  IntArrayRef kernel() const { return {sizes[0].data(), dims}; }
+  IntArrayRef stride() const { return {sizes[1].data(), dims}; }
+  IntArrayRef padding() const { return {sizes[2].data(), dims}; }
+  IntArrayRef dilation() const { return {sizes[3].data(), dims}; }
+};
+
+size_t checked_dims(const char* name, IntArrayRef sizes) {
+  TRT_CHECK(sizes.size() >= 1 && sizes.size() <= 3, name, ": one to three sizes are needed, got ", sizes);
+  return sizes.size();
+}
+
+Windows checked_pool(const std::string& name, IntArrayRef kernel, const PoolOptions& o) {
+  Windows w{kernel.size(), {{}, o.stride, o.padding, o.dilation}};
+  for (size_t d = 0; d < w.dims; ++d) {
+    w.sizes[0][d] = kernel[d];
+    TRT_CHECK(kernel[d] > 0 && o.stride[d] >= 0 && o.dilation[d] > 0, name, ": kernel size, stride and dilation must be positive, got ", kernel, ", ",
+              w.stride(), " and ", w.dilation());
+    TRT_CHECK(o.padding[d] >= 0 && o.padding[d] <= kernel[d] / 2, name, ": padding must be between 0 and half the kernel, got padding ", w.padding(),
+              ", kernel size ", kernel);
+    if (o.stride[d] == 0) w.sizes[1][d] = kernel[d];
   }
-  return stride;
+  return w;
 }
 
-std::string pool_repr(const std::array<int64_t, 2>& kernel, const std::array<int64_t, 2>& stride, const PoolOptions& o) {
-  return str_cat("kernel_size=", number_or_tuple(kernel), ", stride=", number_or_tuple(stride), ", padding=", number_or_tuple(o.padding));
+using ReprFn = std::string (*)(IntArrayRef);
+std::string pool_repr(const Windows& w, ReprFn text) {
+  return str_cat("kernel_size=", text(w.kernel()), ", stride=", text(w.stride()), ", padding=", text(w.padding()));
 }
 
-void check_output_size(const char* name, const std::array<int64_t, 2>& size) {
-  TRT_CHECK(size[0] >= 0 && size[1] >= 0, name, ": the output size must not be negative, got ", IntArrayRef(size));
+std::string window_repr(IntArrayRef kernel, const WindowOptions& o) {
+  return str_cat("kernel_size=", number_or_tuple(kernel), ", dilation=", number_or_tuple(o.dilation), ", padding=", number_or_tuple(o.padding), ", stride=",
+                 number_or_tuple(o.stride));
+}
+void check_windows(const char* name, IntArrayRef kernel, const WindowOptions& o) {
+  for (size_t d = 0; d < 2; ++d)
+    TRT_CHECK(kernel[d] > 0 && o.stride[d] > 0 && o.dilation[d] > 0 && o.padding[d] >= 0, name,
+              ": kernel size, stride and dilation must be positive and padding not negative, got ", kernel, ", ", IntArrayRef(o.stride), ", ",
+              IntArrayRef(o.dilation), " and ", IntArrayRef(o.padding));
+}
+
+std::string float_tuple(ArrayRef<double> values) {
+  std::string s = "(";
+  for (size_t i = 0; i < values.size(); ++i) s += (i ? ", " : "") + python_float(values[i]);
+  return s + (values.size() == 1 ? ",)" : ")");
+}
+
+ModulePtr adaptive_pool(const char* kind, IntArrayRef size, Tensor (*const (&f)[3])(const Tensor&, IntArrayRef)) {
+  const size_t dims = checked_dims(kind, size);
+  const std::string name = str_cat(kind, dims, "d");
+  for (int64_t n : size) TRT_CHECK(n >= 0, name, ": the output size must not be negative, got ", size);
+  return plain(
+      name, [f = f[dims - 1], sizes = DimVector(size.data(), size.size())](const Tensor& x, const Module&) { return f(x, sizes); },
+      "output_size=" + number_or_tuple(size));
 }
 
 }  // namespace
@@ -155,46 +197,121 @@ ModulePtr channel_shuffle(int64_t groups) {
   return plain(
       "ChannelShuffle", [=](const Tensor& x, const Module&) { return op::channel_shuffle(x, groups); }, str_cat("groups=", groups));
 }
-ModulePtr adaptive_avg_pool1d(int64_t output_size) {
-  check_output_size("AdaptiveAvgPool1d", {output_size, 0});
+ModulePtr max_pool(IntArrayRef kernel, const PoolOptions& o) {
+  const size_t dims = checked_dims("MaxPool", kernel);
+  const std::string name = str_cat("MaxPool", dims, "d");
+  const Windows w = checked_pool(name, kernel, o);
+  const auto f = dims == 1 ? op::max_pool1d : dims == 2 ? op::max_pool2d : op::max_pool3d;
   return plain(
-      "AdaptiveAvgPool1d", [=](const Tensor& x, const Module&) { return op::adaptive_avg_pool1d(x, {output_size}); },
-      str_cat("output_size=", output_size));
+      name, [=](const Tensor& x, const Module&) { return f(x, w.kernel(), w.stride(), w.padding(), w.dilation(), o.ceil_mode); },
+      str_cat(pool_repr(w, number_or_tuple), ", dilation=", number_or_tuple(w.dilation()), ", ceil_mode=", python_bool(o.ceil_mode)));
 }
-ModulePtr adaptive_max_pool1d(int64_t output_size) {
-  check_output_size("AdaptiveMaxPool1d", {output_size, 0});
+ModulePtr avg_pool(IntArrayRef kernel, const PoolOptions& o) {
+  const size_t dims = checked_dims("AvgPool", kernel);
+  const std::string name = str_cat("AvgPool", dims, "d");
+  const Windows w = checked_pool(name, kernel, o);
+  TRT_CHECK(!o.divisor_override || *o.divisor_override != 0, name, ": the divisor must not be zero");
+  TRT_CHECK(dims > 1 || !o.divisor_override, name, ": takes no divisor_override, got ", *o.divisor_override);
+  if (dims == 1)
+    return plain(
+        name, [=](const Tensor& x, const Module&) { return op::avg_pool1d(x, w.kernel(), w.stride(), w.padding(), o.ceil_mode, o.count_include_pad); },
+        pool_repr(w, python_tuple));
+  const auto f = dims == 2 ? op::avg_pool2d : op::avg_pool3d;
   return plain(
-      "AdaptiveMaxPool1d", [=](const Tensor& x, const Module&) { return op::adaptive_max_pool1d(x, {output_size}); },
-      str_cat("output_size=", output_size));
+      name,
+      [=](const Tensor& x, const Module&) { return f(x, w.kernel(), w.stride(), w.padding(), o.ceil_mode, o.count_include_pad, o.divisor_override); },
+      pool_repr(w, number_or_tuple));
+}
+ModulePtr adaptive_avg_pool(IntArrayRef output_size) {
+  return adaptive_pool("AdaptiveAvgPool", output_size, {op::adaptive_avg_pool1d, op::adaptive_avg_pool2d, op::adaptive_avg_pool3d});
+}
+ModulePtr adaptive_max_pool(IntArrayRef output_size) {
+  return adaptive_pool("AdaptiveMaxPool", output_size, {op::adaptive_max_pool1d, op::adaptive_max_pool2d, op::adaptive_max_pool3d});
 }
 
-ModulePtr max_pool2d(std::array<int64_t, 2> kernel, const PoolOptions& o) {
-  const auto stride = checked_pool("MaxPool2d", kernel, o);
+ModulePtr feature_dropout(size_t dims, double p) {
+  TRT_CHECK(dims >= 1 && dims <= 3, "Dropout: one to three dimensions, got ", dims);
+  const std::string name = str_cat("Dropout", dims, "d");
+  TRT_CHECK(p >= 0 && p <= 1, name, ": the probability must be between 0 and 1, got ", p);
   return plain(
-      "MaxPool2d", [=](const Tensor& x, const Module&) { return op::max_pool2d(x, kernel, stride, o.padding, o.dilation, o.ceil_mode); },
-      str_cat(pool_repr(kernel, stride, o), ", dilation=", number_or_tuple(o.dilation), ", ceil_mode=", python_bool(o.ceil_mode)));
-}
-ModulePtr avg_pool2d(std::array<int64_t, 2> kernel, const PoolOptions& o) {
-  const auto stride = checked_pool("AvgPool2d", kernel, o);
-  TRT_CHECK(!o.divisor_override || *o.divisor_override != 0, "AvgPool2d: the divisor must not be zero");
-  return plain(
-      "AvgPool2d",
-      [=](const Tensor& x, const Module&) {
-        return op::avg_pool2d(x, kernel, stride, o.padding, o.ceil_mode, o.count_include_pad, o.divisor_override);
+      name,
+      [=](const Tensor& x, const Module& self) {
+        const auto dim = static_cast<size_t>(x.dim());
+        // As PyTorch: Dropout2d reads three dimensions as [n, c, l] and two as [n, c], the others have a sample without n.
+        TRT_CHECK(dim == dims + 1 || dim == dims + 2 || (dims == 2 && dim == 2), self.type_name(), ": the input must have ", dims + 1, " or ", dims + 2,
+                  " dimensions, got ", x);
+        if (!self.training() || p == 0) return op::dropout(x, p, false);
+        DimVector sizes(x.sizes().data(), x.sizes().size());
+        const size_t leading = dim == dims + 1 && dims != 2 ? 1 : 2;
+        for (size_t d = leading; d < dim; ++d) sizes[d] = 1;
+        return op::mul(x, op::dropout(op::ones(sizes, x.dtype(), x.device()), p, true));
       },
-      pool_repr(kernel, stride, o));
+      str_cat("p=", python_float(p), ", inplace=False"));
 }
-ModulePtr adaptive_avg_pool2d(std::array<int64_t, 2> output_size) {
-  check_output_size("AdaptiveAvgPool2d", output_size);
+ModulePtr local_response_norm(int64_t size, double alpha, double beta, double k) {
+  TRT_CHECK(size > 0, "LocalResponseNorm: size must be positive, got ", size);
   return plain(
-      "AdaptiveAvgPool2d", [=](const Tensor& x, const Module&) { return op::adaptive_avg_pool2d(x, output_size); },
-      "output_size=" + number_or_tuple(output_size));
+      "LocalResponseNorm", [=](const Tensor& x, const Module&) { return op::local_response_norm(x, size, alpha, beta, k); },
+      str_cat(size, ", alpha=", python_float(alpha), ", beta=", python_float(beta), ", k=", python_float(k)));
 }
-ModulePtr adaptive_max_pool2d(std::array<int64_t, 2> output_size) {
-  check_output_size("AdaptiveMaxPool2d", output_size);
+ModulePtr pad(IntArrayRef padding, std::string_view mode, double value) {
+  static constexpr std::pair<std::string_view, const char*> kKinds[] = {
+      {"constant", "ConstantPad"}, {"zeros", "ZeroPad"}, {"reflect", "ReflectionPad"}, {"replicate", "ReplicationPad"}, {"circular", "CircularPad"}};
+  const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return k.first == mode; });
+  TRT_CHECK(kind != std::end(kKinds), "pad: the mode must be 'constant', 'zeros', 'reflect', 'replicate' or 'circular', got '", mode, "'");
+  TRT_CHECK(padding.size() == 2 || padding.size() == 4 || padding.size() == 6, kind->second, ": two, four or six numbers are needed, got ", padding);
+  const bool constant = mode == "constant", zeros = mode == "zeros";
+  TRT_CHECK(constant || value == 0, kind->second, ": a value is for mode 'constant', got ", value);
+  const std::string text = python_tuple(padding);
   return plain(
-      "AdaptiveMaxPool2d", [=](const Tensor& x, const Module&) { return op::adaptive_max_pool2d(x, output_size); },
-      "output_size=" + number_or_tuple(output_size));
+      str_cat(kind->second, padding.size() / 2, "d"),
+      [constant, zeros, value, mode = std::string(mode), sides = DimVector(padding.data(), padding.size())](const Tensor& x, const Module& self) {
+        const int64_t dims = static_cast<int64_t>(sides.size()) / 2;
+        TRT_CHECK(x.dim() >= dims, self.type_name(), ": the input must have at least ", dims, " dimensions, got ", x);
+        if (constant || zeros) return op::pad(x, sides, "constant", Scalar(value));
+        return op::pad(x, sides, mode);
+      },
+      constant ? str_cat("padding=", text, ", value=", python_float(value)) : text);
+}
+ModulePtr upsample(std::optional<IntArrayRef> size, std::optional<ArrayRef<double>> scale_factor, const std::string& mode, std::optional<bool> align_corners,
+                   std::optional<bool> recompute_scale_factor) {
+  TRT_CHECK(size.has_value() != scale_factor.has_value(), "Upsample: either size or scale_factor is needed");
+  static constexpr std::string_view kModes[] = {"nearest", "linear", "bilinear", "bicubic", "trilinear", "area", "nearest-exact"};
+  TRT_CHECK(std::find(std::begin(kModes), std::end(kModes), mode) != std::end(kModes),
+            "Upsample: the mode must be 'nearest', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area' or 'nearest-exact', got '", mode, "'");
+  const size_t given = size ? size->size() : scale_factor->size();
+  TRT_CHECK(given >= 1 && given <= 3, "Upsample: one to three numbers are needed, got ", given);
+  const std::vector<int64_t> sizes(size ? size->begin() : nullptr, size ? size->end() : nullptr);
+  const std::vector<double> scales(size ? nullptr : scale_factor->begin(), size ? nullptr : scale_factor->end());
+  for (int64_t n : sizes) TRT_CHECK(n > 0, "Upsample: sizes must be positive, got ", IntArrayRef(sizes));
+  for (double f : scales) TRT_CHECK(f > 0, "Upsample: factors must be positive, got ", f);
+  std::string what = size ? "size=" + (given == 1 ? str_cat(sizes[0]) : python_tuple(sizes))
+                          : "scale_factor=" + (given == 1 ? python_float(scales[0]) : float_tuple(scales));
+  return plain(
+      "Upsample",
+      [=](const Tensor& x, const Module&) {
+        // One number stands for each of the dimensions.
+        const size_t dims = x.dim() > 2 ? static_cast<size_t>(x.dim() - 2) : 1;
+        std::vector<int64_t> to = sizes;
+        std::vector<double> by = scales;
+        if (given == 1 && !to.empty()) to.resize(dims, sizes[0]);
+        if (given == 1 && !by.empty()) by.resize(dims, scales[0]);
+        return op::interpolate(x, to.empty() ? std::nullopt : std::optional(IntArrayRef(to)), by.empty() ? std::nullopt : std::optional(ArrayRef<double>(by)),
+                               mode, align_corners, recompute_scale_factor);
+      },
+      str_cat(what, ", mode='", mode, "'"));
+}
+ModulePtr unfold(std::array<int64_t, 2> kernel, const WindowOptions& o) {
+  check_windows("Unfold", kernel, o);
+  return plain(
+      "Unfold", [=](const Tensor& x, const Module&) { return op::im2col(x, kernel, o.dilation, o.padding, o.stride); }, window_repr(kernel, o));
+}
+ModulePtr fold(std::array<int64_t, 2> output_size, std::array<int64_t, 2> kernel, const WindowOptions& o) {
+  check_windows("Fold", kernel, o);
+  TRT_CHECK(output_size[0] > 0 && output_size[1] > 0, "Fold: the output size must be positive, got ", IntArrayRef(output_size));
+  return plain(
+      "Fold", [=](const Tensor& x, const Module&) { return op::col2im(x, output_size, kernel, o.dilation, o.padding, o.stride); },
+      str_cat("output_size=", number_or_tuple(output_size), ", ", window_repr(kernel, o)));
 }
 
 }  // namespace trt::nn

@@ -14,17 +14,10 @@ namespace {
 constexpr const char* kLayerNames[] = {"RNN", "RNN", "LSTM", "GRU"};
 constexpr const char* kCellNames[] = {"RNNCell", "RNNCell", "LSTMCell", "GRUCell"};
 
-// The states that the call in progress on this thread was given and gives; forward() knows the input and the output alone.
-struct States {
-  const Module* module;
-  Tensor hidden, cell;
-};
-constinit TRT_TLS States* current_states = nullptr;
-
-class Recurrent : public Module {
+class Recurrent : public MultiInput {
  public:
   Recurrent(const char* name, RecurrentKind kind, int64_t input_size, int64_t hidden_size, const RecurrentOptions& o)
-      : Module(name), kind_(kind), input_size_(input_size), hidden_size_(hidden_size), o_(o) {
+      : MultiInput(name), kind_(kind), input_size_(input_size), hidden_size_(hidden_size), o_(o) {
     TRT_CHECK(input_size >= 0 && hidden_size > 0, name, ": input_size must not be negative and hidden_size be positive, got ", input_size, " and ",
               hidden_size);
     // Far beyond any memory, and products of them do not overflow.
@@ -40,16 +33,13 @@ class Recurrent : public Module {
     for (const Parameter& p : own_parameters())
       if (p.tensor.defined()) init::uniform_(p.tensor, -bound, bound, generator);
   }
-  Tensor forward(const Tensor& input) override {
-    States* given = current_states && current_states->module == this ? current_states : nullptr;
-    RecurrentResult r = run(input, given ? given->hidden : Tensor(), given ? given->cell : Tensor());
-    if (given) {
-      given->hidden = std::move(r.hidden);
-      given->cell = std::move(r.cell);
-    }
-    return r.output;
+  // All have three places, so that one call serves all kinds; those without a cell refuse one and give none.
+  Signature signature() const override { return {{"input", "hidden", "cell"}, 1, 3}; }
+  std::vector<Tensor> run(TensorList inputs, size_t) override {
+    RecurrentResult r = step(inputs[0], inputs[1], inputs[2]);
+    return {std::move(r.output), std::move(r.hidden), std::move(r.cell)};
   }
-  virtual RecurrentResult run(const Tensor& input, const Tensor& hidden, const Tensor& cell) = 0;
+  virtual RecurrentResult step(const Tensor& input, const Tensor& hidden, const Tensor& cell) = 0;
 
  protected:
   bool lstm() const { return kind_ == RecurrentKind::kLstm; }
@@ -94,7 +84,7 @@ class RecurrentLayers final : public Recurrent {
     }
     reset_parameters(o.generator);
   }
-  RecurrentResult run(const Tensor& input, const Tensor& hidden, const Tensor& cell) override {
+  RecurrentResult step(const Tensor& input, const Tensor& hidden, const Tensor& cell) override {
     check_input(input, 2, hidden, cell);
     const bool single = input.dim() == 2;
     const int64_t batch_dim = o_.batch_first ? 0 : 1, layers = o_.num_layers * directions();
@@ -158,7 +148,7 @@ class RecurrentCell final : public Recurrent {
     else register_parameter("bias_hh", Tensor());
     reset_parameters(o.generator);
   }
-  RecurrentResult run(const Tensor& input, const Tensor& hidden, const Tensor& cell) override {
+  RecurrentResult step(const Tensor& input, const Tensor& hidden, const Tensor& cell) override {
     check_input(input, 1, hidden, cell);
     auto state = [&](const Tensor& t) {
       if (t.defined()) return t;
@@ -203,14 +193,9 @@ ModulePtr recurrent_cell(RecurrentKind kind, int64_t input_size, int64_t hidden_
 
 RecurrentResult run_recurrent(Module& module, const Tensor& input, const Tensor& hidden, const Tensor& cell) {
   TRT_CHECK(dynamic_cast<Recurrent*>(&module) != nullptr, "a recurrent layer or cell is needed, got ", module.type_name());
-  States states{&module, hidden, cell};
-  struct Restore {
-    States* before = current_states;
-    ~Restore() { current_states = before; }
-  } restore;
-  current_states = &states;
-  Tensor output = module(input);
-  return {std::move(output), std::move(states.hidden), std::move(states.cell)};
+  const Tensor inputs[] = {input, hidden, cell};
+  std::vector<Tensor> r = call_with(module, TensorList(inputs, 3), 3);
+  return {std::move(r[0]), std::move(r[1]), std::move(r[2])};
 }
 
 }  // namespace trt::nn

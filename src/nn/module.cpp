@@ -52,6 +52,20 @@ void check_parameter(const std::string& name, const Tensor& t) {
   TRT_CHECK(autograd::is_leaf(t), "module: the parameter '", name, "' must be a leaf of the graph; detach it first");
 }
 
+void print(const Module& m, const std::string& indent, std::string& out, int depth);
+
+// The children of a list, neighbours of the same text once: "(0-2): 3 x ReLU()".
+void print_list(const Module& m, const std::string& indent, std::string& out, int depth) {
+  std::vector<std::string> texts;
+  for (const auto& child : m.children()) print(*child.module, indent, texts.emplace_back(), depth + 1);
+  for (size_t i = 0, end; i < texts.size(); i = end) {
+    for (end = i + 1; end < texts.size() && texts[end] == texts[i];) ++end;
+    const std::string& name = m.children()[i].name;
+    if (end == i + 1) out += str_cat('\n', indent, '(', name, "): ", texts[i]);
+    else out += str_cat('\n', indent, '(', name, '-', m.children()[end - 1].name, "): ", end - i, " x ", texts[i]);
+  }
+}
+
 void print(const Module& m, const std::string& indent, std::string& out, int depth) {
   TRT_CHECK(depth < kMaxModuleDepth, "module: nested deeper than ", kMaxModuleDepth);
   out += m.type_name();
@@ -62,9 +76,13 @@ void print(const Module& m, const std::string& indent, std::string& out, int dep
   } else {
     const std::string inner = indent + "  ";
     if (!extra.empty()) out += str_cat('\n', inner, extra);
-    for (const auto& child : m.children()) {
-      out += str_cat('\n', inner, '(', child.name, "): ");
-      print(*child.module, inner, out, depth + 1);
+    if (m.type_name() == "ModuleList") {
+      print_list(m, inner, out, depth);
+    } else {
+      for (const auto& child : m.children()) {
+        out += str_cat('\n', inner, '(', child.name, "): ");
+        print(*child.module, inner, out, depth + 1);
+      }
     }
     out += str_cat('\n', indent);
   }
@@ -79,14 +97,15 @@ void append_names(std::string& text, const char* title, const std::vector<std::s
 
 // A call of a module, and the one that it is a part of.
 struct Call {
-  explicit Call(const Module& m);
+  Call(const Module& m, Module::Several* several);
   ~Call();
   Call(const Call&) = delete;
   const Module& module;
+  Module::Several* const several;
   const Call* const outer;
 };
 constinit TRT_TLS const Call* current_call = nullptr;
-Call::Call(const Module& m) : module(m), outer(current_call) { current_call = this; }
+Call::Call(const Module& m, Module::Several* s) : module(m), several(s), outer(current_call) { current_call = this; }
 Call::~Call() { current_call = outer; }
 
 constexpr std::string_view kPlace = " (in module '";
@@ -138,11 +157,11 @@ TRT_NOINLINE void add_place(E& error, const Call& call) noexcept {
 
 }  // namespace
 
-Tensor Module::operator()(const Tensor& input) {
+Tensor Module::call(const Tensor& input, Several* several) {
   check_cancelled();
   // A module of the host, or a hook, that calls itself must not end the process.
   TRT_CHECK_CODE(stack_left() > 0, Code::kFailedPrecondition, "forward: ", type_name_, " is called in too many others, the thread's stack is used up");
-  const Call call(*this);
+  const Call call(*this, several);
   try {
     return TRT_LIKELY(hooks_.empty()) ? forward(input) : forward_with_hooks(input);
   } catch (Error& e) {
@@ -152,6 +171,36 @@ Tensor Module::operator()(const Tensor& input) {
     add_place(e, call);
     throw;
   }
+}
+
+Module::Several* Module::several_of_call() { return current_call->several; }
+
+Tensor MultiInput::forward(const Tensor& input) {
+  const Signature s = signature();
+  Several* several = several_of_call();
+  if (!several) TRT_CHECK(s.required == 1, type_name(), ": the input '", s.inputs[1], "' is needed as well, got only '", s.inputs[0], "', ", input);
+  std::vector<Tensor> inputs(s.inputs.size());
+  for (size_t i = 1; several && i < several->inputs.size(); ++i) inputs[i] = several->inputs[i];
+  inputs[0] = input;  // a hook may have replaced it
+  std::vector<Tensor> results = run(inputs, several ? several->outputs : 1);
+  Tensor first = results[0];
+  if (several) several->results = std::move(results);
+  return first;
+}
+
+std::vector<Tensor> call_with(Module& module, TensorList inputs, size_t outputs) {
+  auto* multi = dynamic_cast<MultiInput*>(&module);
+  const MultiInput::Signature s = multi ? multi->signature() : MultiInput::Signature{{"input"}, 1, 1};
+  TRT_CHECK(inputs.size() >= s.required && inputs.size() <= s.inputs.size(), module.type_name(), ": the number of inputs must lie in [", s.required, ", ",
+            s.inputs.size(), "], got ", inputs.size());
+  TRT_CHECK(outputs > 0 && outputs <= s.outputs, module.type_name(), ": the number of outputs must lie in [1, ", s.outputs, "], got ", outputs);
+  for (size_t i = 0; i < s.required; ++i) TRT_CHECK(inputs[i].defined(), module.type_name(), ": the input '", s.inputs[i], "' is needed");
+  if (!multi) return {module(inputs[0])};
+  Module::Several several{inputs, outputs, {}};
+  Tensor first = module.call(inputs[0], &several);
+  several.results.resize(outputs);
+  several.results[0] = std::move(first);
+  return std::move(several.results);
 }
 
 ForwardDepth::ForwardDepth(const Module& m) {

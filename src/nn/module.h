@@ -48,7 +48,14 @@ class Module : public RefCounted<Module> {
   virtual ~Module();
 
   // Runs forward and the hooks. An error that leaves a part of a larger module names its place there; see Note [Places of errors].
-  Tensor operator()(const Tensor& input);
+  Tensor operator()(const Tensor& input) { return call(input, nullptr); }
+
+  // The inputs of a call with several, and room for what it gives beside the first output.
+  struct Several {
+    TensorList inputs;  // undefined: left out
+    size_t outputs;
+    std::vector<Tensor> results;
+  };
 
   // Runs before forward (then `output` is undefined) and may give another input, or after it and may give another output; undefined keeps it.
   class Hook : public RefCounted<Hook> {
@@ -112,10 +119,14 @@ class Module : public RefCounted<Module> {
  protected:
   // What the module computes.
   virtual Tensor forward(const Tensor& input) = 0;
+  // In forward: those of the call that runs it, null for one of operator().
+  static Several* several_of_call();
   const Tensor& param(size_t i) const { return parameters_[i].tensor; }
   const Tensor& buf(size_t i) const { return buffers_[i].tensor; }
 
  private:
+  friend std::vector<Tensor> call_with(Module& module, TensorList inputs, size_t outputs);
+  Tensor call(const Tensor& input, Several* several);
   void check_new_name(const std::string& name, const char* what) const;
   std::vector<StateDict::Entry> state_entries() const;
 
@@ -134,6 +145,27 @@ class Module : public RefCounted<Module> {
   std::vector<NumberedHook> hooks_;
   uint64_t next_hook_ = 1;
 };
+
+// A module of several inputs or outputs. Hooks see the first of each. operator() gives it one input, and gets its first output.
+class MultiInput : public Module {
+ public:
+  using Module::Module;
+  struct Signature {
+    std::vector<const char*> inputs;
+    size_t required;  // the inputs before this one cannot be left out
+    size_t outputs;   // the most
+  };
+  virtual Signature signature() const = 0;
+
+ protected:
+  Tensor forward(const Tensor& input) final;
+  // As many inputs as the signature has, and `outputs` results. Undefined results stand for none.
+  virtual std::vector<Tensor> run(TensorList inputs, size_t outputs) = 0;
+};
+
+// Runs any module, hooks included, with the inputs in the order of its signature; those that were left out may be undefined or missing at the end.
+// Throws kInvalidArgument for wrong numbers of either.
+std::vector<Tensor> call_with(Module& module, TensorList inputs, size_t outputs);
 
 // The deepest nesting of modules.
 constexpr int kMaxModuleDepth = 1000;

@@ -24,6 +24,58 @@ bool says(const nn::Module& m, const char* text) {
   return false;
 }
 
+void more_layers(void**) {
+  assert_true(!nn::Conv3d() && !nn::ConvTranspose2d() && !nn::MultiheadAttention() && !nn::TransformerDecoder() && !nn::MaxPool3d() && !nn::ZeroPad2d());
+  assert_true(says(nn::Conv3d(nn::Conv3dOptions(2, 4, {1, 2, 2}).stride({1, 2, 1}).groups(2).bias(false)),
+                   "Conv3d(2, 4, kernel_size=(1, 2, 2), stride=(1, 2, 1), groups=2, bias=False)"));
+  assert_true(says(nn::conv_nd(1, nn::ConvNdOptions(2, 3, 3).padding(2).padding_mode(TRT_PADDING_CIRCULAR)),
+                   "Conv1d(2, 3, kernel_size=(3,), stride=(1,), padding=(2,), padding_mode=circular)"));
+  assert_true(says(nn::conv_nd(2, nn::ConvNdOptions(2, 3, {3, 5}).padding_same(true)), "Conv2d(2, 3, kernel_size=(3, 5), stride=(1, 1), padding=same)"));
+  throws(TRT_INVALID_ARGUMENT, "one number or 3", [] { nn::Conv3d(2, 3, {3, 5}); });
+  assert_true(nn::ConvTranspose1d(nn::ConvTranspose1dOptions(2, 4, 3).stride(2).output_padding(1).dilation(2))(trt::ones({1, 2, 4})).sizes() ==
+                  Ints({1, 4, 12}) &&
+              nn::ConvTranspose2d(2, 3, {2, 3})(trt::ones({2, 4, 4})).sizes() == Ints({3, 5, 6}) &&
+              nn::ConvTranspose3d(1, 2, 2)(trt::ones({1, 1, 2, 2, 2})).sizes() == Ints({1, 2, 3, 3, 3}));
+  assert_true(says(nn::BatchNorm3d(2), "BatchNorm3d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)"));
+  assert_true(says(nn::InstanceNorm1d(2), "InstanceNorm1d(2, eps=1e-05, momentum=0.1, affine=False, bias=False, track_running_stats=False)"));
+  assert_true(says(nn::InstanceNorm2d(nn::InstanceNormOptions(2).affine(true).track_running_stats(true).momentum(0.5)),
+                   "InstanceNorm2d(2, eps=1e-05, momentum=0.5, affine=True, bias=True, track_running_stats=True)"));
+  assert_true(nn::InstanceNorm3d(2)(trt::ones({2, 2, 2, 2})).sizes() == Ints({2, 2, 2, 2}));
+  assert_true(says(nn::RMSNorm({4}, 1e-3, false), "RMSNorm((4,), eps=0.001, elementwise_affine=False)"));
+  assert_true(says(nn::LocalResponseNorm(2), "LocalResponseNorm(2, alpha=0.0001, beta=0.75, k=1.0)"));
+  assert_true(says(nn::PReLU(), "PReLU(num_parameters=1)") && says(nn::Dropout1d(), "Dropout1d(p=0.5, inplace=False)") &&
+              says(nn::Dropout2d(0.1), "Dropout2d(p=0.1, inplace=False)") && says(nn::Dropout3d(), "Dropout3d(p=0.5, inplace=False)"));
+  assert_true(says(nn::ConstantPad1d(1, 2), "ConstantPad1d(padding=(1, 1), value=2.0)") && says(nn::ZeroPad2d({1, 2, 3, 4}), "ZeroPad2d((1, 2, 3, 4))") &&
+              says(nn::ReflectionPad1d(1), "ReflectionPad1d((1, 1))") && says(nn::ReplicationPad3d(1), "ReplicationPad3d((1, 1, 1, 1, 1, 1))") &&
+              says(nn::CircularPad2d(1), "CircularPad2d((1, 1, 1, 1))"));
+  throws(TRT_INVALID_ARGUMENT, "one number or 4", [] { nn::ZeroPad2d({1, 2}); });
+  assert_true(says(nn::Upsample(nn::UpsampleOptions().scale_factor({2}).mode("bilinear").align_corners(false)), "Upsample(scale_factor=2.0, mode='bilinear')"));
+  assert_true(says(nn::Unfold(nn::UnfoldOptions({2, 3}).padding(1).stride(2)), "Unfold(kernel_size=(2, 3), dilation=1, padding=1, stride=2)"));
+  assert_true(nn::Fold({4, 4}, nn::FoldOptions(2).stride(2))(trt::ones({1, 8, 4})).sizes() == Ints({1, 2, 4, 4}));
+  assert_true(says(nn::MaxPool1d(nn::MaxPool1dOptions(3).stride(2).padding(1)), "MaxPool1d(kernel_size=3, stride=2, padding=1, dilation=1, ceil_mode=False)") &&
+              says(nn::AvgPool1d(2), "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))"));
+  const Tensor cube = trt::ones({1, 2, 4, 4, 4});
+  assert_true(nn::MaxPool3d({1, 2, 4})(cube).sizes() == Ints({1, 2, 4, 2, 1}) && nn::AvgPool3d(2)(cube).sizes() == Ints({1, 2, 2, 2, 2}) &&
+              nn::AdaptiveAvgPool3d({1, 2, 3})(cube).sizes() == Ints({1, 2, 1, 2, 3}) && nn::AdaptiveMaxPool3d(2)(cube).sizes() == Ints({1, 2, 2, 2, 2}));
+
+  assert_true(nn::Bilinear(2, 3, 4)(trt::ones({5, 2}), trt::ones({5, 3})).sizes() == Ints({5, 4}));
+  const nn::EmbeddingBag bag(nn::EmbeddingBagOptions(4, 3).mode(TRT_BAG_SUM).padding_idx(0).include_last_offset(true));
+  assert_true(bag(trt::zeros({2, 3}, trt::kInt64)).sum().item<double>() == 0);
+  const nn::MultiheadAttention attention(nn::MultiheadAttentionOptions(4, 2).batch_first(true).bias(false));
+  const Tensor x = trt::randn({2, 3, 4});
+  const auto [y, mean] = attention(x, x, x);
+  const auto [y2, each] = attention(x, x, x, {}, true, {}, false);
+  const auto [y3, none] = attention(x, x, x, {}, false);
+  assert_true(y.sizes() == x.sizes() && mean.sizes() == Ints({2, 3, 3}) && each.sizes() == Ints({2, 2, 3, 3}) && !none.defined() && trt::allclose(y, y2) &&
+              trt::allclose(y, y3, 1e-4, 1e-5));
+  const nn::TransformerEncoderLayer layer(nn::TransformerOptions(4, 2).dim_feedforward(6).dropout(0).batch_first(true).gelu(true));
+  const nn::TransformerEncoder encoder(layer, 2, nn::LayerNorm(4));
+  const nn::TransformerDecoder decoder(nn::TransformerDecoderLayer(nn::TransformerOptions(4, 2).dim_feedforward(6).batch_first(true)), 1);
+  assert_true(encoder(x).sizes() == x.sizes() && decoder(x, encoder(x)).sizes() == x.sizes() && layer(x).sizes() == x.sizes());
+  assert_true(encoder.forward_with({x}).size() == 1);
+  throws(TRT_INVALID_ARGUMENT, "number of inputs", [&] { decoder.forward_with({x}); });
+}
+
 void layers(void**) {
   // Empty handles.
   assert_true(!nn::Linear() && !nn::Conv1d() && !nn::Conv2d() && !nn::Embedding() && !nn::BatchNorm1d() &&
@@ -757,7 +809,7 @@ void recurrent(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(layers),       cmocka_unit_test(custom_modules), cmocka_unit_test(trees),
+      cmocka_unit_test(more_layers), cmocka_unit_test(layers),       cmocka_unit_test(custom_modules), cmocka_unit_test(trees),
       cmocka_unit_test(initializers), cmocka_unit_test(losses),         cmocka_unit_test(optimizers),
       cmocka_unit_test(datasets),     cmocka_unit_test(gradients),      cmocka_unit_test(library),
       cmocka_unit_test(dispatcher),   cmocka_unit_test(hooks),          cmocka_unit_test(graphs_and_tokens),

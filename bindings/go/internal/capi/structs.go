@@ -75,6 +75,80 @@ type PoolOptions struct {
 	DivisorOverride int64
 }
 
+// ConvNdOptions is trt_convnd_options.
+type ConvNdOptions struct {
+	StructSize    uintptr
+	Stride        [3]int64
+	Padding       [3]int64
+	OutputPadding [3]int64
+	Dilation      [3]int64
+	Groups        int64
+	Bias          bool
+	PaddingSame   bool
+	PaddingMode   int32
+	DType         int32
+	Generator     uintptr
+}
+
+// PoolNdOptions is trt_poolnd_options.
+type PoolNdOptions struct {
+	StructSize      uintptr
+	Stride          [3]int64
+	Padding         [3]int64
+	Dilation        [3]int64
+	CeilMode        bool
+	CountIncludePad bool
+	DivisorOverride int64
+}
+
+// WindowOptions is trt_window_options.
+type WindowOptions struct {
+	StructSize uintptr
+	Dilation   [2]int64
+	Padding    [2]int64
+	Stride     [2]int64
+}
+
+// EmbeddingBagOptions is trt_embedding_bag_options.
+type EmbeddingBagOptions struct {
+	StructSize        uintptr
+	Mode              int32
+	DType             int32
+	ScaleGradByFreq   bool
+	IncludeLastOffset bool
+	HasPaddingIdx     bool
+	PaddingIdx        int64
+	Generator         uintptr
+}
+
+// AttentionOptions is trt_attention_options.
+type AttentionOptions struct {
+	StructSize  uintptr
+	KDim        int64
+	VDim        int64
+	Dropout     float64
+	Bias        bool
+	AddBiasKV   bool
+	AddZeroAttn bool
+	BatchFirst  bool
+	DType       int32
+	Generator   uintptr
+}
+
+// TransformerOptions is trt_transformer_options.
+type TransformerOptions struct {
+	StructSize     uintptr
+	DimFeedforward int64
+	Dropout        float64
+	LayerNormEps   float64
+	Bias           bool
+	BatchFirst     bool
+	NormFirst      bool
+	Gelu           bool
+	DType          int32
+	Generator      uintptr
+}
+
 // SGDOptions is trt_sgd_options.
 type SGDOptions struct {
 	StructSize  uintptr
@@ -162,6 +236,12 @@ var (
 	_ = [1]int{}[unsafe.Sizeof(NormOptions{})-C.sizeof_trt_norm_options]
 	_ = [1]int{}[unsafe.Sizeof(RecurrentOptions{})-C.sizeof_trt_recurrent_options]
 	_ = [1]int{}[unsafe.Sizeof(PoolOptions{})-C.sizeof_trt_pool_options]
+	_ = [1]int{}[unsafe.Sizeof(ConvNdOptions{})-C.sizeof_trt_convnd_options]
+	_ = [1]int{}[unsafe.Sizeof(PoolNdOptions{})-C.sizeof_trt_poolnd_options]
+	_ = [1]int{}[unsafe.Sizeof(WindowOptions{})-C.sizeof_trt_window_options]
+	_ = [1]int{}[unsafe.Sizeof(EmbeddingBagOptions{})-C.sizeof_trt_embedding_bag_options]
+	_ = [1]int{}[unsafe.Sizeof(AttentionOptions{})-C.sizeof_trt_attention_options]
+	_ = [1]int{}[unsafe.Sizeof(TransformerOptions{})-C.sizeof_trt_transformer_options]
 	_ = [1]int{}[unsafe.Sizeof(SGDOptions{})-C.sizeof_trt_sgd_options]
 	_ = [1]int{}[unsafe.Sizeof(AdamOptions{})-C.sizeof_trt_adam_options]
 	_ = [1]int{}[unsafe.Sizeof(OneCycleOptions{})-C.sizeof_trt_one_cycle_options]
@@ -181,6 +261,16 @@ func FieldOffsets() []uintptr {
 		unsafe.Offsetof(NormOptions{}.DType), C.offsetof_norm_dtype,
 		unsafe.Offsetof(RecurrentOptions{}.Relu), C.offsetof_recurrent_relu,
 		unsafe.Offsetof(PoolOptions{}.CountIncludePad), C.offsetof_pool_count_include_pad,
+		unsafe.Offsetof(ConvNdOptions{}.PaddingSame), C.offsetof_convnd_padding_same,
+		unsafe.Offsetof(ConvNdOptions{}.PaddingMode), C.offsetof_convnd_padding_mode,
+		unsafe.Offsetof(ConvNdOptions{}.DType), C.offsetof_convnd_dtype,
+		unsafe.Offsetof(PoolNdOptions{}.CountIncludePad), C.offsetof_poolnd_count_include_pad,
+		unsafe.Offsetof(EmbeddingBagOptions{}.HasPaddingIdx), C.offsetof_embedding_bag_has_padding_idx,
+		unsafe.Offsetof(EmbeddingBagOptions{}.PaddingIdx), C.offsetof_embedding_bag_padding_idx,
+		unsafe.Offsetof(AttentionOptions{}.BatchFirst), C.offsetof_attention_batch_first,
+		unsafe.Offsetof(AttentionOptions{}.DType), C.offsetof_attention_dtype,
+		unsafe.Offsetof(TransformerOptions{}.Gelu), C.offsetof_transformer_gelu,
+		unsafe.Offsetof(TransformerOptions{}.DType), C.offsetof_transformer_dtype,
 		unsafe.Offsetof(SGDOptions{}.WeightDecay), C.offsetof_sgd_weight_decay,
 		unsafe.Offsetof(AdamOptions{}.Maximize), C.offsetof_adam_maximize,
 		unsafe.Offsetof(OneCycleOptions{}.PctStart), C.offsetof_one_cycle_pct_start,

@@ -77,6 +77,16 @@ public non-sealed class Module extends NativeObject {
     return new Module(pointer);
   }
 
+  /** This module, which now keeps Java modules alive that the native one uses. */
+  Module keeping(Module... parts) {
+    for (Module m : parts) {
+      if (m != null) {
+        kept.add(m);
+      }
+    }
+    return this;
+  }
+
   /** A handle that came from the native side: the object of a subclass where there is one, else a new one. */
   private Module adoptPart(long part) {
     WeakReference<Module> own = OWN.get(part);
@@ -198,6 +208,28 @@ public non-sealed class Module extends NativeObject {
       return new RecurrentResult(Tensor.adopt(made[0]), Tensor.adopt(made[1]), made[2] == 0 ? null : Tensor.adopt(made[2]));
     } finally {
       leave(this, input, hidden, cell);
+    }
+  }
+
+  /**
+   * Runs a module of several inputs or outputs, such as attention.
+   *
+   * @param outputs how many of its outputs are wanted, at least one
+   * @param inputs its inputs in order; optional ones may be null, or be missing at the end
+   * @return new tensors: as many, or fewer where the module has none
+   */
+  public final Tensor[] forwardWith(int outputs, Tensor... inputs) {
+    Tensor[] used = inputs.clone();
+    enter(this);
+    try {
+      enter(used);
+      try {
+        return Tensor.adoptAll(Native.trt_module_forward_with(pointer, pointers(used), outputs));
+      } finally {
+        leave(used);
+      }
+    } finally {
+      leave(this);
     }
   }
 

@@ -87,6 +87,55 @@ final class ModelTest {
   }
 
   @Test
+  void moreLayers() {
+    assertEquals(
+        "Conv3d(2, 4, kernel_size=(1, 2, 2), stride=(1, 2, 1), padding=(1, 1, 1), groups=2, bias=False)",
+        Layers.convnd(2, 4, new long[] {1, 2, 2}, new ConvndOptions().stride(1, 2, 1).padding(1).groups(2).bias(false)).toString());
+    assertEquals(
+        "Conv2d(2, 3, kernel_size=(3, 3), stride=(2, 1), padding=(1, 1), padding_mode=circular)",
+        Layers.convnd(2, 3, new long[] {3, 3}, new ConvndOptions().stride(2, 1).padding(1).paddingMode(3)).toString());
+    assertArrayEquals(new long[] {1, 4, 6}, Layers.convTranspose(2, 4, 3).forward(Tensor.ones(1, 2, 4)).shape());
+    assertEquals(
+        "InstanceNorm2d(3, eps=1e-05, momentum=0.1, affine=False, bias=False, track_running_stats=False)", Layers.instanceNorm(2, 3).toString());
+    assertEquals(
+        "InstanceNorm2d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=False)",
+        Layers.instanceNorm(2, 3, new NormOptions().affine(true)).toString());
+    assertEquals("BatchNorm3d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)", Layers.batchNorm3d(2).toString());
+    assertEquals("RMSNorm((4,), eps=None, elementwise_affine=True)", Layers.rmsNorm(new long[] {4}, null, true, null).toString());
+    assertEquals("RMSNorm((4,), eps=0.5, elementwise_affine=False)", Layers.rmsNorm(new long[] {4}, 0.5, false, DType.FLOAT64).toString());
+    assertEquals(
+        "MaxPool3d(kernel_size=(1, 2, 2), stride=2, padding=0, dilation=1, ceil_mode=False)",
+        Layers.maxPoolnd(new long[] {1, 2, 2}, new PoolndOptions().stride(2)).toString());
+    assertEquals("AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))", Layers.avgPoolnd(2).toString());
+    assertEquals("AdaptiveMaxPool3d(output_size=(1, 2, 3))", Layers.adaptiveMaxPoolnd(1, 2, 3).toString());
+    assertEquals("ConstantPad1d(padding=(1, 2), value=2.0)", Layers.pad(new long[] {1, 2}, "constant", 2).toString());
+    assertEquals(
+        "Upsample(scale_factor=2.0, mode='bilinear')", Layers.upsample(null, new double[] {2}, "bilinear", true, null).toString());
+    assertEquals("Upsample(size=(4, 5), mode='nearest')", Layers.upsample(new long[] {4, 5}, null, "nearest", null, null).toString());
+    assertEquals(
+        "Unfold(kernel_size=(2, 3), dilation=1, padding=1, stride=2)",
+        Layers.unfold(2, 3, new WindowOptions().padding(1).stride(2)).toString());
+    assertEquals("Dropout2d(p=0.5, inplace=False)", Layers.featureDropout(2, 0.5).toString());
+    assertEquals("EmbeddingBag(4, 3, mode='sum')", Layers.embeddingBag(4, 3, new EmbeddingBagOptions().mode(0)).toString());
+    assertEquals("PReLU(num_parameters=3)", Layers.prelu(3, 0.25, null).toString());
+
+    Module bilinear = Layers.bilinear(2, 3, 4);
+    assertArrayEquals(new long[] {5, 4}, bilinear.forwardWith(1, Tensor.ones(5, 2), Tensor.ones(5, 3))[0].shape());
+    assertThrows(TensorException.InvalidArgument.class, () -> bilinear.forwardWith(1, Tensor.ones(5, 2), null));
+    Tensor x = Tensor.randn(2, 3, 4);
+    Tensor[] all = Layers.multiheadAttention(4, 2, new AttentionOptions().batchFirst(true)).forwardWith(3, x, x, x, null, null);
+    assertEquals(3, all.length);
+    assertArrayEquals(new long[] {2, 3, 3}, all[1].shape());
+    assertArrayEquals(new long[] {2, 2, 3, 3}, all[2].shape());
+    TransformerOptions options = new TransformerOptions().dimFeedforward(6).batchFirst(true).dropout(0);
+    Module encoder = Layers.transformerEncoder(Layers.transformerEncoderLayer(4, 2, options), 2, Layers.layerNorm(4));
+    Module decoder = Layers.transformerDecoder(Layers.transformerDecoderLayer(4, 2, options), 1, null);
+    assertEquals(26, encoder.parameters().length);
+    assertArrayEquals(new long[] {2, 3, 4}, decoder.forwardWith(1, x, encoder.forward(x))[0].shape());
+    assertThrows(TensorException.InvalidArgument.class, () -> Layers.transformerEncoder(encoder, 2, null));
+  }
+
+  @Test
   void modules() {
     Module m = network();
     assertEquals(4 * 16 + 16 + 32 + 48, m.parameterCount());
