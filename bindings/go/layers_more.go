@@ -114,7 +114,7 @@ func NewBatchNorm3d(numFeatures int, options ...NormalizationOptions) (*Module, 
 	return norm("NewBatchNorm3d", options, func(c, out unsafe.Pointer) uintptr { return capi.Trt_batch_norm3d_create(numFeatures, c, out) })
 }
 
-func instanceNorm(op string, dims int32, numFeatures int, options []NormalizationOptions) (*Module, error) {
+func instanceNorm(op string, dims int, numFeatures int, options []NormalizationOptions) (*Module, error) {
 	return normFrom(op, options, capi.Trt_instance_norm_options_init, func(c, out unsafe.Pointer) uintptr {
 		return capi.Trt_instance_norm_create(dims, numFeatures, c, out)
 	})
@@ -149,7 +149,7 @@ func NewRMSNorm(normalizedShape []int, options ...NewRMSNormOptions) (*Module, e
 		return nil, err
 	}
 	return newModule(func(out unsafe.Pointer) uintptr {
-		return capi.Trt_rms_norm_create(requiredList(normalizedShape), len(normalizedShape), o.Eps.pointer(), o.ElementwiseAffine.or(true), int32(o.DType.c()), out)
+		return capi.Trt_rms_norm_create(requiredList(normalizedShape), len(normalizedShape), o.Eps.pointer(), o.ElementwiseAffine.or(true), int(o.DType.c()), out)
 	})
 }
 
@@ -312,7 +312,7 @@ func NewPReLU(numParameters int, init float64, dtype ...DType) (*Module, error) 
 	if err != nil {
 		return nil, err
 	}
-	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_prelu_create(numParameters, init, int32(d.c()), out) })
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_prelu_create(numParameters, init, int(d.c()), out) })
 }
 
 // NewBilinear makes x1 W x2 + b for ForwardWith. Parameters: "weight" [out, in1, in2] and "bias" [out].

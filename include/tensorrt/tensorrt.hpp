@@ -21,6 +21,7 @@
 #ifndef TENSORRT_TENSORRT_HPP
 #define TENSORRT_TENSORRT_HPP
 
+#include "tensorrt/attention.hpp"
 #include "tensorrt/autograd.hpp"
 #include "tensorrt/base.hpp"
 #include "tensorrt/data.hpp"
@@ -28,7 +29,6 @@
 #include "tensorrt/functional.hpp"
 #include "tensorrt/indexing.hpp"
 #include "tensorrt/io.hpp"
-#include "tensorrt/attention.hpp"
 #include "tensorrt/layers.hpp"
 #include "tensorrt/layers_nd.hpp"
 #include "tensorrt/loss.hpp"
