@@ -28,4 +28,8 @@ void fft_from_real(FftLines lines, int64_t n, const T* from, std::complex<T>* to
 template <typename T>
 void fft_to_real(FftLines lines, int64_t n, const std::complex<T>* from, T* to, bool forward, T scale);
 
+// Frees the tables that transforms keep for later ones of the same length: at most 32 MiB and 64 lengths for each of float and double, those used last. They
+// are shared by all threads.
+void fft_forget_plans() noexcept;
+
 }  // namespace trt::cpu

@@ -147,13 +147,151 @@ HWY_INLINE int64_t odd_columns(D d, int r, int64_t q, int64_t s, int64_t m, int6
   return q;
 }
 
+// One line (s = 1) as far as whole vectors of p fit; returns where it stopped.
+template <int R, class D, typename T>
+HWY_INLINE int64_t single(D d, int64_t m, FftParts<const T> x, FftParts<T> y, FftParts<const T> w) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t p = 0;
+  for (; p + lanes <= m; p += lanes) {
+    Complex<D> a[R];
+#pragma GCC unroll 8
+    for (int j = 0; j < R; ++j) a[j] = {hn::LoadU(d, x.re + j * m + p), hn::LoadU(d, x.im + j * m + p)};
+    butterfly<R>(d, a);
+#pragma GCC unroll 8
+    for (int k = 1; k < R; ++k) a[k] = mul<D>(a[k], hn::LoadU(d, w.re + (k - 1) * m + p), hn::LoadU(d, w.im + (k - 1) * m + p));
+    if constexpr (R == 2) {
+      hn::StoreInterleaved2(a[0].re, a[1].re, d, y.re + p * R);
+      hn::StoreInterleaved2(a[0].im, a[1].im, d, y.im + p * R);
+    } else if constexpr (R == 3) {
+      hn::StoreInterleaved3(a[0].re, a[1].re, a[2].re, d, y.re + p * R);
+      hn::StoreInterleaved3(a[0].im, a[1].im, a[2].im, d, y.im + p * R);
+    } else {
+      hn::StoreInterleaved4(a[0].re, a[1].re, a[2].re, a[3].re, d, y.re + p * R);
+      hn::StoreInterleaved4(a[0].im, a[1].im, a[2].im, a[3].im, d, y.im + p * R);
+    }
+  }
+  return p;
+}
+
+#if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR
+// Radix 4 and s = 4 with vectors of 8: two p at once.
+template <class D, typename T>
+HWY_INLINE int64_t pairs(D d, int64_t m, FftParts<const T> x, FftParts<T> y, FftParts<const T> w) {
+  int64_t p = 0;
+  for (; p + 2 <= m; p += 2) {
+    Complex<D> a[4];
+#pragma GCC unroll 8
+    for (int j = 0; j < 4; ++j) a[j] = {hn::LoadU(d, x.re + (j * m + p) * 4), hn::LoadU(d, x.im + (j * m + p) * 4)};
+    butterfly<4>(d, a);
+#pragma GCC unroll 8
+    for (int k = 1; k < 4; ++k) {
+      const T *re = w.re + (k - 1) * m + p, *im = w.im + (k - 1) * m + p;
+      a[k] = mul<D>(a[k], hn::ConcatLowerLower(d, hn::Set(d, re[1]), hn::Set(d, re[0])), hn::ConcatLowerLower(d, hn::Set(d, im[1]), hn::Set(d, im[0])));
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < 4; k += 2) {
+      hn::StoreU(hn::ConcatLowerLower(d, a[k + 1].re, a[k].re), d, y.re + (p * 4 + k) * 4);
+      hn::StoreU(hn::ConcatLowerLower(d, a[k + 1].im, a[k].im), d, y.im + (p * 4 + k) * 4);
+      hn::StoreU(hn::ConcatUpperUpper(d, a[k + 1].re, a[k].re), d, y.re + ((p + 1) * 4 + k) * 4);
+      hn::StoreU(hn::ConcatUpperUpper(d, a[k + 1].im, a[k].im), d, y.im + ((p + 1) * 4 + k) * 4);
+    }
+  }
+  return p;
+}
+#endif
+
+template <typename T>
+void split(int64_t n, const T* from, T* re, T* im) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t k = 0;
+  for (; k + lanes <= n; k += lanes) {
+    hn::Vec<decltype(d)> a, b;
+    hn::LoadInterleaved2(d, from + 2 * k, a, b);
+    hn::StoreU(a, d, re + k);
+    hn::StoreU(b, d, im + k);
+  }
+  for (; k < n; ++k) {
+    re[k] = from[2 * k];
+    im[k] = from[2 * k + 1];
+  }
+}
+
+template <typename T>
+void join(int64_t n, const T* re, const T* im, T scale, T* to) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto factor = hn::Set(d, scale);
+  int64_t k = 0;
+  for (; k + lanes <= n; k += lanes) hn::StoreInterleaved2(hn::Mul(factor, hn::LoadU(d, re + k)), hn::Mul(factor, hn::LoadU(d, im + k)), d, to + 2 * k);
+  for (; k < n; ++k) {
+    to[2 * k] = scale * re[k];
+    to[2 * k + 1] = scale * im[k];
+  }
+}
+
+template <typename T>
+void take_apart(int64_t length, FftParts<const T> x, FftParts<const T> turns, T scale, T sign, T* to) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const T half = scale / 2, signed_half = sign * half;
+  const auto by = hn::Set(d, half), signed_by = hn::Set(d, signed_half);
+  int64_t k = 1;
+  for (; k + lanes <= length; k += lanes) {
+    const int64_t mirror = length - k - lanes + 1;
+    const auto ar = hn::LoadU(d, x.re + k), ai = hn::LoadU(d, x.im + k);
+    const auto br = hn::Reverse(d, hn::LoadU(d, x.re + mirror)), bi = hn::Reverse(d, hn::LoadU(d, x.im + mirror));
+    const auto wr = hn::LoadU(d, turns.re + k), wi = hn::LoadU(d, turns.im + k);
+    const auto dr = hn::Add(ai, bi), di = hn::Sub(br, ar);
+    const auto re = hn::NegMulAdd(di, wi, hn::MulAdd(dr, wr, hn::Add(ar, br))), im = hn::MulAdd(di, wr, hn::MulAdd(dr, wi, hn::Sub(ai, bi)));
+    hn::StoreInterleaved2(hn::Mul(by, re), hn::Mul(signed_by, im), d, to + 2 * k);
+  }
+  for (; k < length; ++k) {
+    const T ar = x.re[k], ai = x.im[k], br = x.re[length - k], bi = x.im[length - k], wr = turns.re[k], wi = turns.im[k], dr = ai + bi, di = br - ar;
+    to[2 * k] = half * (ar + br + (dr * wr - di * wi));
+    to[2 * k + 1] = signed_half * (ai - bi + (dr * wi + di * wr));
+  }
+}
+
+template <typename T>
+void put_together(int64_t length, const T* from, T sign, FftParts<const T> turns, T* re, T* im) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto by = hn::Set(d, sign);
+  int64_t k = 1;
+  for (; k + lanes <= length; k += lanes) {
+    hn::Vec<decltype(d)> ar, ai, br, bi;
+    hn::LoadInterleaved2(d, from + 2 * k, ar, ai);
+    hn::LoadInterleaved2(d, from + 2 * (length - k - lanes + 1), br, bi);
+    br = hn::Reverse(d, br);
+    bi = hn::Reverse(d, bi);
+    const auto wr = hn::LoadU(d, turns.re + k), wi = hn::LoadU(d, turns.im + k), dr = hn::Sub(ar, br), di = hn::Mul(by, hn::Add(ai, bi));
+    hn::StoreU(hn::NegMulAdd(di, wr, hn::MulAdd(dr, wi, hn::Add(ar, br))), d, re + k);
+    hn::StoreU(hn::MulAdd(di, wi, hn::MulAdd(dr, wr, hn::Mul(by, hn::Sub(ai, bi)))), d, im + k);
+  }
+  for (; k < length; ++k) {
+    const T ar = from[2 * k], ai = from[2 * k + 1], br = from[2 * (length - k)], bi = from[2 * (length - k) + 1], wr = turns.re[k], wi = turns.im[k];
+    const T dr = ar - br, di = sign * (ai + bi);
+    re[k] = ar + br + (dr * wi - di * wr);
+    im[k] = sign * (ai - bi) + (dr * wr + di * wi);
+  }
+}
+
 template <typename T>
 void pass(int radix, int64_t m, int64_t s, FftParts<const T> x, FftParts<T> y, FftParts<const T> w, FftParts<const T> roots) {
   const hn::ScalableTag<T> wide;
   const hn::CappedTag<T, 4> middle;
   const hn::CappedTag<T, 1> one;
+  int64_t begin = 0;
+  if (s == 1) begin = radix == 4 ? single<4>(wide, m, x, y, w) : radix == 2 ? single<2>(wide, m, x, y, w) : radix == 3 ? single<3>(wide, m, x, y, w) : 0;
+#if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR
+  const hn::CappedTag<T, 8> eight;
+  if constexpr (hn::MaxLanes(eight) == 8) {
+    if (s == 4 && radix == 4) begin = pairs(eight, m, x, y, w);
+  }
+#endif
   auto each = [&](auto&& f) HWY_ATTR {
-    for (int64_t p = 0; p < m; ++p) f(one, f(middle, f(wide, 0, p), p), p);
+    for (int64_t p = begin; p < m; ++p) f(one, f(middle, f(wide, 0, p), p), p);
   };
   switch (radix) {
     case 2: return each([&](auto d, int64_t q, int64_t p) HWY_ATTR { return columns<2>(d, q, s, m, p, x, y, w); });
@@ -165,7 +303,7 @@ void pass(int radix, int64_t m, int64_t s, FftParts<const T> x, FftParts<T> y, F
 }
 
 template <typename T>
-constexpr FftKernels<T> kFft = {pass<T>};
+constexpr FftKernels<T> kFft = {pass<T>, split<T>, join<T>, take_apart<T>, put_together<T>};
 constexpr Tables<FftKernels, float, double> kTables = {kFft<float>, kFft<double>};
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "device/allocator.h"
 #include "dispatch/operator_names.h"
 #include "kernels/cpu/blas.h"
+#include "kernels/cpu/fft.h"
 #include "kernels/cpu/isa.h"
 
 using namespace trt;
@@ -172,7 +173,10 @@ TRT_EXPORT trt_status* trt_build_info(char** out) {
 
 TRT_EXPORT void trt_string_release(char* string) { std::free(string); }
 
-TRT_EXPORT void trt_shutdown(void) { cpu_empty_cache(); }
+TRT_EXPORT void trt_shutdown(void) {
+  cpu::fft_forget_plans();
+  cpu_empty_cache();
+}
 
 TRT_EXPORT size_t trt_dtype_size(trt_dtype dtype) { return is_valid_dtype(dtype) ? element_size(static_cast<DType>(dtype)) : 0; }
 TRT_EXPORT const char* trt_dtype_name(trt_dtype dtype) { return dtype_name(is_valid_dtype(dtype) ? static_cast<DType>(dtype) : DType::Undefined); }
@@ -254,6 +258,7 @@ TRT_EXPORT trt_status* trt_memory_reset_peak(trt_device device) {
 TRT_EXPORT trt_status* trt_memory_empty_cache(trt_device device) {
   return guard("trt_memory_empty_cache", [&] {
     allocator_of(device);
+    cpu::fft_forget_plans();
     cpu_empty_cache();
   });
 }

@@ -276,7 +276,9 @@ Tensors grid_histogram(const Tensor& rows, IntArrayRef bins, const std::optional
     TRT_CHECK(bins[at(d)] > 0 && bins[at(d)] < int64_t{1} << 31, op, ": the number of bins must be positive, got ", bins);
     std::optional<std::pair<double, double>> given;
     if (range) given = {(*range)[at(2 * d)], (*range)[at(2 * d + 1)]};
-    const auto [from, to] = bounds_of(op::select(rows, 1, d), given, 0.5, op);
+    auto [from, to] = bounds_of(op::select(rows, 1, d), given, 0.5, op);
+    // The edges in between are counted from bounds in the dtype of the input, as those that are returned.
+    if (rows.dtype() == DType::Float32) from = static_cast<float>(from), to = static_cast<float>(to);
     edges.push_back(op::linspace(Scalar(from), Scalar(to), bins[at(d)] + 1, rows.dtype(), rows.device()));
   }
   return finished(rows, edges, weight, density);

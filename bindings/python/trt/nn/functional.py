@@ -71,9 +71,15 @@ def _limit_norms(input, weight, max_norm, norm_type):
     table = weight.detach()
     named = _ops["zeros"]((table.size(0),), dtype=_C._dtypes["bool"])
     named[input.flatten()] = True
-    norms = table.norm(norm_type, 1)
+    # The norm is rounded to the table's dtype, the factor is not: the product with the row rounds once.
+    norms = table.norm(norm_type, 1).double()
     large = named & (norms > max_norm)
-    table.mul_(_ops["where"](large, max_norm / (norms + 1e-7), _ops["ones_like"](norms)).unsqueeze(1))
+    factors = _ops["where"](large, max_norm / (norms + 1e-7), _ops["ones_like"](norms)).unsqueeze(1)
+    dtypes = _C._dtypes
+    if table.dtype in (dtypes["float16"], dtypes["bfloat16"]):
+        table.copy_(table.float() * factors.float())
+    else:
+        table.mul_(factors.to(table.dtype))
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
