@@ -2,6 +2,7 @@
 
 import cmath
 import random
+import threading
 import unittest
 
 import trt
@@ -130,6 +131,30 @@ class Fourier(unittest.TestCase):
         for f in (trt.fft.fft, trt.fft.ifft, trt.fft.fft2, trt.fft.irfft, lambda t: trt.fft.irfft(t, 7), trt.fft.hfft, trt.fft.irfftn, trt.fft.hfftn, lambda t: trt.fft.irfft2(t, s=(4, 5)),
                   lambda t: trt.istft(t, 6, hop_length=2)):
             self.assertTrue(trt.autograd.gradcheck(lambda t: parts(f(trt.view_as_complex(t))), (pairs,)))
+
+    def test_tables_are_kept(self):
+        """More lengths than are kept, by several threads at once, and after the memory was given back: always the same numbers."""
+        lengths = [n for n in range(1, 200) if n % 3 or n > 150] + [4096, 1 << 17, 1021 * 16]
+        calls = [(f, n) for n in lengths for f in (trt.fft.fft, trt.fft.rfft, trt.fft.ifft)]
+        inputs = {n: trt.tensor([((i * 7919) % 1000) / 500 - 1 for i in range(n)]) for n in lengths}
+        first = {c: c[0](inputs[c[1]]) for c in calls}
+        found = []
+
+        def again(seed):
+            order = calls[:]
+            random.Random(seed).shuffle(order)
+            for i, c in enumerate(order):
+                if not trt.equal(trt.view_as_real(c[0](inputs[c[1]])), trt.view_as_real(first[c])):
+                    found.append(c)
+                if i % 150 == 149:
+                    trt.memory.empty_cache()
+
+        threads = [threading.Thread(target=again, args=(seed,)) for seed in range(3)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(found, [])
 
     def test_errors(self):
         for call in (lambda: trt.fft.rfft(trt.zeros(3, dtype=trt.complex64)), lambda: trt.fft.fft(trt.zeros(3), norm="half"), lambda: trt.fft.fft(trt.zeros(3), n=0),

@@ -71,15 +71,11 @@ def _limit_norms(input, weight, max_norm, norm_type):
     table = weight.detach()
     named = _ops["zeros"]((table.size(0),), dtype=_C._dtypes["bool"])
     named[input.flatten()] = True
-    # The norm is rounded to the table's dtype, the factor is not: the product with the row rounds once.
-    norms = table.norm(norm_type, 1).double()
+    norms = table.norm(norm_type, 1)
     large = named & (norms > max_norm)
-    factors = _ops["where"](large, max_norm / (norms + 1e-7), _ops["ones_like"](norms)).unsqueeze(1)
-    dtypes = _C._dtypes
-    if table.dtype in (dtypes["float16"], dtypes["bfloat16"]):
-        table.copy_(table.float() * factors.float())
-    else:
-        table.mul_(factors.to(table.dtype))
+    # The factor is rounded to the table's dtype once, as the norm is.
+    factors = (max_norm / (norms.double() + 1e-7)).to(table.dtype)
+    table.mul_(_ops["where"](large, factors, _ops["ones_like"](norms)).unsqueeze(1))
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
