@@ -1,11 +1,15 @@
 #include "kernels/cpu/fft.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
+#include "base/lazy.h"
 #include "base/parallel.h"
 #include "kernels/cpu/fft_kernels.h"
 #include "kernels/cpu/scratch.h"
@@ -198,8 +202,7 @@ template <typename T>
 class Plans {
  public:
   std::shared_ptr<const Prepared<T>> get(int64_t n, bool halves) {
-    {
-      const std::lock_guard lock(mutex_);
+    if (const auto lock = locked()) {
       const auto at = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.n == n && k.halves == halves; });
       if (at != kept_.end()) {
         std::rotate(kept_.begin(), at, at + 1);
@@ -211,7 +214,8 @@ class Plans {
     const size_t bytes = made->bytes();
     if (bytes > kMostBytes) return made;
     std::vector<Kept> dropped;  // freed after the lock
-    const std::lock_guard lock(mutex_);
+    const auto lock = locked();
+    if (!lock) return made;
     for (const Kept& k : kept_)
       if (k.n == n && k.halves == halves) return k.plan;
     dropped.reserve(kept_.size());
@@ -227,12 +231,23 @@ class Plans {
 
   void clear() noexcept {
     std::vector<Kept> dropped;
-    const std::lock_guard lock(mutex_);
+    const auto lock = locked();
+    if (!lock) return;
     dropped.swap(kept_);
     bytes_ = 0;
   }
 
  private:
+  // Gives up after a while: in a child of fork() the thread that held the lock may not exist. Plans are then made for each call.
+  std::unique_lock<std::mutex> locked() noexcept {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    for (int i = 0; i < 1000 && !lock.owns_lock(); ++i) {
+      sched_yield();
+      if (mutex_.try_lock()) lock = std::unique_lock(mutex_, std::adopt_lock);
+    }
+    return lock;
+  }
+
   static constexpr size_t kMostBytes = size_t{32} << 20, kMostPlans = 64;
   struct Kept {
     int64_t n;
@@ -245,9 +260,10 @@ class Plans {
 };
 
 template <typename T>
+constinit Lazy<Plans<T>> g_plans;
+template <typename T>
 Plans<T>& plans() {
-  static Plans<T> kept;
-  return kept;
+  return g_plans<T>.get([] { return new Plans<T>; });
 }
 
 // Cuts the lines into blocks and calls f(first, count, parts, scratch) for each, with room for `length` numbers a line in `parts`.
@@ -413,8 +429,12 @@ void fft_to_real(FftLines lines, int64_t n, const std::complex<T>* from, T* to, 
 }
 
 void fft_forget_plans() noexcept {
-  plans<float>().clear();
-  plans<double>().clear();
+  try {
+    plans<float>().clear();
+    plans<double>().clear();
+  } catch (const std::bad_alloc&) {
+    // There are none yet, and no memory for the place where they would be.
+  }
 }
 
 #define TRT_FFT(T)                                                                                                  \

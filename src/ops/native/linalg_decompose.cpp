@@ -486,22 +486,52 @@ constexpr float kNormBounds<float>[] = {1.19e-7F, 5.97e-4F, 5.11e-2F, 5.80e-1F, 
 template <>
 constexpr double kNormBounds<double>[] = {2.22e-16, 2.58e-8, 3.39e-4, 4.99e-2, 2.99e-1};
 
+// Row-major matrices are taken for their transposes, column by column: so are then the results.
 template <typename T>
 class Exponential {
  public:
   using R = cpu::real_part_t<T>;
 
-  explicit Exponential(int64_t n) : n_(n), size_(n * n), memory_(static_cast<size_t>(6 * size_)) {
-    for (int i = 0; i < 6; ++i) part_[i] = memory_.data() + i * size_;
+  // Of matrices [[D, E], [0, D]] with n rows in D, as gradients need them, if `blocks`: they are kept as D and E, and their products take 3 of n rows, not 8.
+  Exponential(int64_t n, bool blocks) : n_(n), size_(blocks ? 2 * n * n : n * n), blocks_(blocks), memory_(static_cast<size_t>(7 * size_)) {
+    for (int i = 0; i < 7; ++i) part_[i] = memory_.data() + i * size_;
+  }
+
+  static bool has_blocks(int64_t n, const T* a) {
+    const int64_t m = n / 2;
+    if (n % 2 || m < 4) return false;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < m; ++j)
+        if (a[(m + i) * n + j] != T(0) || !(a[i * n + j] == a[(m + i) * n + m + j])) return false;
+    return true;
   }
 
   // out = exp(a); NaN if an element is not finite.
   void run(const T* a, T* out) {
+    if (!blocks_) return run_parts(a, out);
+    T* both = part_[6];
+    const int64_t width = 2 * n_;
+    for (int64_t i = 0; i < n_; ++i) {
+      std::copy_n(a + i * width, n_, both + i * n_);
+      std::copy_n(a + i * width + n_, n_, both + (n_ + i) * n_);
+    }
+    run_parts(both, both);
+    for (int64_t i = 0; i < n_; ++i) {
+      std::copy_n(both + i * n_, n_, out + i * width);
+      std::copy_n(both + (n_ + i) * n_, n_, out + i * width + n_);
+      std::fill_n(out + (n_ + i) * width, n_, both[0] == both[0] ? T(0) : both[0]);
+      std::copy_n(both + i * n_, n_, out + (n_ + i) * width + n_);
+    }
+  }
+
+ private:
+  void run_parts(const T* a, T* out) {
     R norm = 0;
-    // Of the columns of the matrix as it lies in memory column by column: products and powers of the transpose are the transposes.
     for (int64_t j = 0; j < n_; ++j) {
       R sum = 0;
       for (int64_t i = 0; i < n_; ++i) sum += std::abs(a[j * n_ + i]);
+      if (blocks_)
+        for (int64_t i = 0; i < n_; ++i) sum += std::abs(a[(n_ + j) * n_ + i]);
       if (!(sum <= norm)) norm = sum;
     }
     if (!std::isfinite(norm)) {
@@ -528,8 +558,17 @@ class Exponential {
     std::copy_n(result, size_, out);
   }
 
- private:
   void product(const T* a, const T* b, T* c) const {
+    if (!blocks_) return plain_product(a, b, c);
+    const int64_t one = n_ * n_;
+    T* other = part_[6];
+    plain_product(a, b, c);
+    plain_product(a, b + one, c + one);
+    plain_product(a + one, b, other);
+    for (int64_t i = 0; i < one; ++i) c[one + i] += other[i];
+  }
+
+  void plain_product(const T* a, const T* b, T* c) const {
     // Small ones without the cost of a call.
     if (n_ <= 4) {
       for (int64_t j = 0; j < n_; ++j)
@@ -597,8 +636,9 @@ class Exponential {
   }
 
   int64_t n_, size_;
+  bool blocks_;
   std::vector<T> memory_;
-  T* part_[6];
+  T* part_[7];
 };
 
 }  // namespace
@@ -613,8 +653,12 @@ void native::linalg_matrix_exp(const Tensor& self, Tensor& out) {
   const Tensor a = contiguous_tensor(self, compute);
   Tensor result = compute == out.dtype() ? out : empty_tensor(out.sizes(), compute);
   dispatch_matrix(compute, "linalg_matrix_exp", [&]<typename T>() {
-    Exponential<T> one(n);
-    for (int64_t b = 0; b < a.numel() / size; ++b) one.run(a.data_ptr<T>() + b * size, result.data_ptr<T>() + b * size);
+    const T* from = a.data_ptr<T>();
+    T* to = result.data_ptr<T>();
+    bool blocks = true;
+    for (int64_t b = 0; b < a.numel() / size && blocks; ++b) blocks = Exponential<T>::has_blocks(n, from + b * size);
+    Exponential<T> one(blocks ? n / 2 : n, blocks);
+    for (int64_t b = 0; b < a.numel() / size; ++b) one.run(from + b * size, to + b * size);
   });
   if (compute != out.dtype()) copy_tensor(out, result);
 }
