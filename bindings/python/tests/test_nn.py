@@ -392,6 +392,92 @@ class SameAsTheLibrary(unittest.TestCase):
         (lambda: nn.AdaptiveMaxPool2d(2), lambda: c_module("adaptive_max_pool2d", 2, 2), (1, 2, 6, 6)),
     ]
 
+    # As above; of several inputs the third is the list of their shapes.
+    SEVERAL_DIMENSIONS = [
+        (lambda: nn.Conv3d(2, 4, (1, 2, 2), stride=(1, 2, 1), groups=2),
+         lambda: c_module("convnd", 2, 4, (1, 2, 2), struct="convnd", stride=(1, 2, 1), groups=2), [(1, 2, 2, 3, 3)]),
+        (lambda: nn.Conv2d(2, 3, 3, padding=2, padding_mode="reflect"),
+         lambda: c_module("convnd", 2, 3, (3, 3), struct="convnd", padding=(2, 2, 0), padding_mode=1), [(1, 2, 5, 5)]),
+        (lambda: nn.Conv1d(2, 3, 4, padding="same", padding_mode="circular"),
+         lambda: c_module("convnd", 2, 3, (4,), struct="convnd", padding_same=True, padding_mode=3), [(1, 2, 5)]),
+        (lambda: nn.ConvTranspose1d(2, 4, 3, stride=2, output_padding=1, groups=2),
+         lambda: c_module("conv_transpose", 2, 4, (3,), struct="convnd", stride=(2, 1, 1), output_padding=(1, 0, 0), groups=2), [(1, 2, 4)]),
+        (lambda: nn.ConvTranspose2d(2, 3, 2, dilation=2, bias=False),
+         lambda: c_module("conv_transpose", 2, 3, (2, 2), struct="convnd", dilation=(2, 2, 1), bias=False), [(1, 2, 3, 4)]),
+        (lambda: nn.ConvTranspose3d(1, 2, 2), lambda: c_module("conv_transpose", 1, 2, (2, 2, 2), None), [(1, 1, 2, 2, 2)]),
+        (lambda: nn.BatchNorm3d(2), lambda: c_module("batch_norm3d", 2, None), [(2, 2, 2, 2, 3)]),
+        (lambda: nn.InstanceNorm1d(3), lambda: c_module("instance_norm", 1, 3, None), [(3, 4)]),
+        (lambda: nn.InstanceNorm2d(3, affine=True, track_running_stats=True), lambda: c_module("instance_norm", 2, 3, struct="norm"), [(2, 3, 4, 2)]),
+        (lambda: nn.RMSNorm(4), lambda: c_module("rms_norm", (4,), None, True, trt.float32), [(2, 4)]),
+        (lambda: nn.RMSNorm((3, 4), elementwise_affine=False), lambda: c_module("rms_norm", (3, 4), None, False, trt.float32), [(2, 3, 4)]),
+        (lambda: nn.LocalResponseNorm(2), lambda: c_module("local_response_norm", 2, 1e-4, 0.75, 1.0), [(2, 3, 4)]),
+        (lambda: nn.MaxPool1d(2), lambda: c_module("max_poolnd", (2,), None), [(1, 2, 6)]),
+        (lambda: nn.MaxPool3d((1, 2, 2), stride=2), lambda: c_module("max_poolnd", (1, 2, 2), struct="poolnd", stride=(2, 2, 2)), [(1, 2, 4, 4)]),
+        (lambda: nn.AvgPool1d(3, padding=1), lambda: c_module("avg_poolnd", (3,), struct="poolnd", padding=(1, 0, 0)), [(1, 2, 6)]),
+        (lambda: nn.AvgPool3d(2, divisor_override=3), lambda: c_module("avg_poolnd", (2, 2, 2), struct="poolnd", divisor_override=3), [(1, 2, 4, 4)]),
+        (lambda: nn.AdaptiveAvgPool3d((1, 2, 3)), lambda: c_module("adaptive_avg_poolnd", (1, 2, 3)), [(1, 3, 4, 5)]),
+        (lambda: nn.AdaptiveMaxPool3d(2), lambda: c_module("adaptive_max_poolnd", (2, 2, 2)), [(1, 3, 4, 5)]),
+        (lambda: nn.ConstantPad2d((1, 0, 2, 1), 0.5), lambda: c_module("pad", (1, 0, 2, 1), "constant", 0.5), [(1, 2, 3)]),
+        (lambda: nn.ZeroPad2d(1), lambda: c_module("pad", (1, 1, 1, 1), "zeros", 0.0), [(1, 2, 3)]),
+        (lambda: nn.Unfold((2, 3), padding=1, stride=2), lambda: c_module("unfold", 2, 3, struct="window", padding=(1, 1), stride=(2, 2)), [(1, 2, 4, 4)]),
+        (lambda: nn.PReLU(3), lambda: c_module("prelu", 3, 0.25, trt.float32), [(2, 3)]),
+        (lambda: nn.Bilinear(2, 3, 4), lambda: c_module("bilinear", 2, 3, 4, None), [(5, 2), (5, 3)]),
+        (lambda: nn.MultiheadAttention(4, 2), lambda: c_module("multihead_attention", 4, 2, None), [(3, 2, 4)] * 3),
+        (lambda: nn.MultiheadAttention(4, 2, kdim=3, vdim=5, add_bias_kv=True, add_zero_attn=True, batch_first=True, dropout=0.2),
+         lambda: c_module("multihead_attention", 4, 2, struct="attention", kdim=3, vdim=5, add_bias_kv=True, add_zero_attn=True, batch_first=True, dropout=0.2),
+         [(2, 3, 4), (2, 4, 3), (2, 4, 5)]),
+        (lambda: nn.TransformerEncoderLayer(4, 2, 6, activation="gelu", norm_first=True),
+         lambda: c_module("transformer_encoder_layer", 4, 2, struct="transformer", dim_feedforward=6, gelu=True, norm_first=True), [(3, 2, 4)]),
+        (lambda: nn.TransformerDecoderLayer(4, 2, 6, bias=False, batch_first=True),
+         lambda: c_module("transformer_decoder_layer", 4, 2, struct="transformer", dim_feedforward=6, bias=False, batch_first=True), [(2, 3, 4), (2, 5, 4)]),
+        (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 6), 3, nn.LayerNorm(4)),
+         lambda: c_module("transformer_encoder", c_module("transformer_encoder_layer", 4, 2, struct="transformer", dim_feedforward=6), 3,
+                          c_module("layer_norm", (4,), None)), [(3, 2, 4)]),
+        (lambda: nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 6), 2),
+         lambda: c_module("transformer_decoder", c_module("transformer_decoder_layer", 4, 2, struct="transformer", dim_feedforward=6), 2, None),
+         [(3, 2, 4), (5, 2, 4)]),
+    ]
+
+    def test_several_dimensions_and_inputs(self):
+        for make, make_c, shapes in self.SEVERAL_DIMENSIONS:
+            trt.manual_seed(11)
+            m = make()
+            after = trt.rand(1).item()
+            trt.manual_seed(11)
+            h = make_c()
+            text = _C.trt_module_to_string(h)
+            self.assertEqual(trt.rand(1).item(), after, text)
+            self.assertEqual(repr(m), text)
+            state = _C.trt_module_state_dict(h)
+            self.assertEqual(list(m.state_dict()), list(state), text)
+            for name, t in m.state_dict().items():
+                self.assertTrue(trt.equal(t, state[name]) and t.dtype == state[name].dtype, f"{text}: {name}")
+            inputs = [trt.randn(*shape) for shape in shapes]
+            for mode in (True, False):
+                m.train(mode)
+                _C.trt_module_train(h, mode)
+                trt.manual_seed(5)
+                y = m(*inputs)
+                y = [t for t in y if t is not None] if isinstance(y, tuple) else [y]
+                trt.manual_seed(5)
+                for a, b in zip(y, _C.trt_module_forward_with(h, inputs, len(y)), strict=True):
+                    self.assertEqual(a.shape, b.shape, text)
+                    self.assertTrue(trt.allclose(a, b, rtol=1e-5, atol=1e-6), f"{text} in mode {mode}")
+
+    def test_embedding_bag(self):
+        for mode in range(3):
+            name = ("sum", "mean", "max")[mode]
+            for padding_idx in (None, 2):
+                trt.manual_seed(1)
+                m = nn.EmbeddingBag(6, 3, mode=name, padding_idx=padding_idx)
+                trt.manual_seed(1)
+                h = c_module("embedding_bag", 6, 3, struct="embedding_bag", mode=mode, has_padding_idx=padding_idx is not None, padding_idx=padding_idx)
+                self.assertEqual(repr(m), _C.trt_module_to_string(h))
+                self.assertEqual(m.weight.tolist(), _C.trt_module_parameter(h, "weight").tolist())
+                rows, flat, offsets = trt.tensor([[1, 2, 5], [2, 2, 0]]), trt.tensor([1, 2, 5, 0]), trt.tensor([0, 3])
+                self.assertEqual(m(rows).tolist(), _C.trt_module_forward(h, rows).tolist())
+                self.assertEqual(m(flat, offsets).tolist(), _C.trt_module_forward_with(h, [flat, offsets], 1)[0].tolist())
+
     def test_layers(self):
         for make, make_c, shape in self.LAYERS:
             trt.manual_seed(11)

@@ -74,6 +74,21 @@ class Sequential(Module):
 class ModuleList(Module):
     """A list whose modules are registered."""
 
+    def __repr__(self):
+        """Neighbours of the same text stand once: "(0-2): 3 x ReLU()"."""
+        blocks = []
+        for name, module in self._modules.items():
+            text = repr(module)
+            if blocks and blocks[-1][2] == text:
+                blocks[-1][1] = name
+            else:
+                blocks.append([name, name, text])
+        lines = []
+        for first, last, text in blocks:
+            place = f"({first})" if first == last else f"({first}-{last}): {int(last) - int(first) + 1} x"
+            lines.append("\n  ".join(((f"{place}: " if first == last else f"{place} ") + text).split("\n")))
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)" if lines else f"{self._get_name()}()"
+
     def __init__(self, modules=None):
         super().__init__()
         self.extend(modules or ())

@@ -162,7 +162,8 @@ class EmbeddingBag(Module):
 
     def extra_repr(self):
         return (f"{self.num_embeddings}, {self.embedding_dim}" + (f", max_norm={self.max_norm}" if self.max_norm is not None else "")
-                + (f", norm_type={self.norm_type}" if self.norm_type != 2 else "") + f", scale_grad_by_freq={self.scale_grad_by_freq}, mode={self.mode!r}"
+                + (f", norm_type={self.norm_type}" if self.norm_type != 2 else "") + (", scale_grad_by_freq=True" if self.scale_grad_by_freq else "")
+                + f", mode={self.mode!r}"
                 + (f", padding_idx={self.padding_idx}" if self.padding_idx is not None else ""))
 
 
