@@ -407,7 +407,8 @@ type TransformerOptions struct {
 	Generator      *Generator        // for the initial values; the default generator
 }
 
-func transformerLayer(op string, dModel, nhead int, options []TransformerOptions, create func(dModel, nhead int, options, out unsafe.Pointer) uintptr) (*Module, error) {
+func transformerLayer(op string, dModel, nhead int, options []TransformerOptions,
+	create func(dModel, nhead int, options, out unsafe.Pointer) uintptr) (*Module, error) {
 	o, err := pick(op, options)
 	if err != nil {
 		return nil, err
@@ -433,7 +434,8 @@ func NewTransformerDecoderLayer(dModel, nhead int, options ...TransformerOptions
 	return transformerLayer("NewTransformerDecoderLayer", dModel, nhead, options, capi.Trt_transformer_decoder_layer_create)
 }
 
-func transformerStack(op string, copied *Module, numLayers int, norm *Module, create func(layer uintptr, n int, norm uintptr, out unsafe.Pointer) uintptr) (*Module, error) {
+func transformerStack(op string, copied *Module, numLayers int, norm *Module,
+	create func(layer uintptr, n int, norm uintptr, out unsafe.Pointer) uintptr) (*Module, error) {
 	h0, h1 := copied.object().enter(), norm.object().enter()
 	defer norm.object().exit(h1)
 	defer copied.object().exit(h0)

@@ -83,7 +83,8 @@ def options_class(name, doc, fields):
         for dims in range(2, int(array or 1) + 1):
             params = ["d", "h", "w"][-dims:]
             given = params + params[-1:] * (int(array) - dims)
-            out += [comment(sentence(text), [f"@param {p} the value of the {w} dimension" for p, w in zip(params, ("first", "second", "third"))] + ["@return this object"]),
+            tags = [f"@param {p} the value of the {w} dimension" for p, w in zip(params, ("first", "second", "third"))]
+            out += [comment(sentence(text), tags + ["@return this object"]),
                     f"  public {java} {n}({', '.join('long ' + p for p in params)}) {{\n    change(o -> o.{setter}(new long[] {{{', '.join(given)}}}));\n"
                     "    return this;\n  }\n\n"]
     if name == "data_loader":

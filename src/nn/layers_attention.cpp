@@ -26,7 +26,8 @@ class MultiheadAttention final : public MultiInput {
  public:
   MultiheadAttention(int64_t embed, int64_t heads, const AttentionOptions& o) : MultiInput("MultiheadAttention"), embed_(embed), heads_(heads), o_(o) {
     o_.generator = nullptr;
-    TRT_CHECK(embed > 0 && heads > 0 && embed % heads == 0, "MultiheadAttention: embed_dim must be a positive multiple of num_heads, got ", embed, " and ", heads);
+    TRT_CHECK(embed > 0 && heads > 0 && embed % heads == 0, "MultiheadAttention: embed_dim must be a positive multiple of num_heads, got ", embed, " and ",
+              heads);
     TRT_CHECK(o.kdim >= 0 && o.vdim >= 0, "MultiheadAttention: kdim and vdim must not be negative, got ", o.kdim, " and ", o.vdim);
     TRT_CHECK(embed <= kMaxSize && o.kdim <= kMaxSize && o.vdim <= kMaxSize, "MultiheadAttention: embed_dim ", embed, ", kdim ", o.kdim, " and vdim ", o.vdim,
               " are too large");

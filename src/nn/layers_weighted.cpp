@@ -142,7 +142,9 @@ class Conv final : public Module {
     return convolve(input, first(o_.padding));
   }
   std::string extra_repr() const override {
-    const auto all = [this](const std::array<int64_t, 3>& v, int64_t value) { return std::all_of(v.data(), v.data() + dims_, [value](int64_t x) { return x == value; }); };
+    const auto all = [this](const std::array<int64_t, 3>& v, int64_t value) {
+      return std::all_of(v.data(), v.data() + dims_, [value](int64_t x) { return x == value; });
+    };
     std::string s = str_cat(in_, ", ", out_, ", kernel_size=", python_tuple(first(kernel_)), ", stride=", python_tuple(first(o_.stride)));
     if (o_.padding_same) s += ", padding=same";
     else if (!all(o_.padding, 0)) s += ", padding=" + python_tuple(first(o_.padding));
@@ -220,7 +222,8 @@ class EmbeddingBag final : public MultiInput {
     TRT_CHECK(o.mode >= 0 && o.mode <= 2, "EmbeddingBag: mode must be 0 (sum), 1 (mean) or 2 (maximum), got ", o.mode);
     TRT_CHECK(o.mode != 2 || !o.scale_grad_by_freq, "EmbeddingBag: mode 'max' does not take scale_grad_by_freq");
     if (o.padding_idx) {
-      TRT_CHECK(*o.padding_idx >= -count && *o.padding_idx < count, "EmbeddingBag: padding_idx ", *o.padding_idx, " is out of range for ", count, " embeddings");
+      TRT_CHECK(*o.padding_idx >= -count && *o.padding_idx < count, "EmbeddingBag: padding_idx ", *o.padding_idx, " is out of range for ", count,
+                " embeddings");
       if (*o.padding_idx < 0) o_.padding_idx = *o.padding_idx + count;
     }
     register_parameter("weight", new_parameter({count, dim}, o));

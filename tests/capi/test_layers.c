@@ -131,7 +131,8 @@ static void check(trt_module* m, const char* text, trt_tensor** inputs, const st
   for (size_t i = 0; i < count; ++i) trt_tensor_release(inputs[i]);
   trt_module_release(m);
 }
-#define CHECK(m, text, inputs, ...) check(m, text, inputs, (const struct output[]){__VA_ARGS__}, sizeof((const struct output[]){__VA_ARGS__}) / sizeof(struct output))
+#define CHECK(m, text, inputs, ...) \
+  check(m, text, inputs, (const struct output[]){__VA_ARGS__}, sizeof((const struct output[]){__VA_ARGS__}) / sizeof(struct output))
 #define IN(...) ((trt_tensor*[]){__VA_ARGS__, end})
 #define LIST(...) ((const int64_t[]){__VA_ARGS__})
 
@@ -182,7 +183,8 @@ static void test_convolutions(void** state) {
   o.stride[0] = o.stride[1] = o.stride[2] = 2;
   o.output_padding[0] = o.output_padding[2] = 1;
   ok(trt_conv_transpose_create(1, 2, LIST(2, 2, 2), 3, &o, &m));
-  CHECK(m, "ConvTranspose3d(1, 2, kernel_size=(2, 2, 2), stride=(2, 2, 2), output_padding=(1, 0, 1))", IN(ramp(1, 1, 2, 2, 2)), {{1, 2, 5, 4, 5}, -40.48, -121.04});
+  CHECK(m, "ConvTranspose3d(1, 2, kernel_size=(2, 2, 2), stride=(2, 2, 2), output_padding=(1, 0, 1))", IN(ramp(1, 1, 2, 2, 2)),
+        {{1, 2, 5, 4, 5}, -40.48, -121.04});
 
   m = NULL;
   fails(trt_convnd_create(2, 2, NULL, 0, NULL, &m), TRT_INVALID_ARGUMENT, "one to three");
@@ -208,9 +210,11 @@ static void test_norms(void** state) {
   trt_instance_norm_options_init(&o);
   o.affine = true;
   ok(trt_instance_norm_create(1, 3, &o, &m));
-  CHECK(m, "InstanceNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=False)", IN(ramp(2, 3, 4, 0, 0)), {{2, 3, 4}, -3.6, -11.38234804});
+  CHECK(m, "InstanceNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=False)", IN(ramp(2, 3, 4, 0, 0)),
+        {{2, 3, 4}, -3.6, -11.38234804});
   ok(trt_instance_norm_create(2, 3, NULL, &m));
-  CHECK(m, "InstanceNorm2d(3, eps=1e-05, momentum=0.1, affine=False, bias=False, track_running_stats=False)", IN(ramp(3, 4, 3, 0, 0)), {{3, 4, 3}, 0, -4.249870287});
+  CHECK(m, "InstanceNorm2d(3, eps=1e-05, momentum=0.1, affine=False, bias=False, track_running_stats=False)", IN(ramp(3, 4, 3, 0, 0)),
+        {{3, 4, 3}, 0, -4.249870287});
   ok(trt_rms_norm_create(LIST(4), 1, NULL, true, TRT_DTYPE_NONE, &m));
   CHECK(m, "RMSNorm((4,), eps=None, elementwise_affine=True)", IN(ramp(2, 4, 0, 0, 0)), {{2, 4}, 0.5976574571, 1.219448595});
   ok(trt_local_response_norm_create(3, 0.1, 0.5, 2, &m));
@@ -336,7 +340,8 @@ static void test_dropout_of_channels(void** state) {
     int32_t ndim;
     int64_t sizes[5];
     size_t rank, leading;
-  } kCases[] = {{1, {40, 5}, 2, 1}, {1, {8, 10, 5}, 3, 2}, {2, {8, 10, 5}, 3, 2}, {2, {8, 10, 2, 3}, 4, 2}, {3, {60, 2, 2, 3}, 4, 1}, {3, {8, 10, 2, 2, 3}, 5, 2}};
+  } kCases[] = {{1, {40, 5}, 2, 1}, {1, {8, 10, 5}, 3, 2}, {2, {8, 10, 5}, 3, 2}, {2, {8, 10, 2, 3}, 4, 2}, {3, {60, 2, 2, 3}, 4, 1},
+                {3, {8, 10, 2, 2, 3}, 5, 2}};
   for (size_t k = 0; k < sizeof kCases / sizeof *kCases; ++k) {
     const int64_t* sizes = kCases[k].sizes;
     const int64_t channels = count_of(sizes, kCases[k].leading), each = count_of(sizes + kCases[k].leading, kCases[k].rank - kCases[k].leading);
