@@ -31,6 +31,7 @@ PROPERTIES = {"T", "mT"}
 PRIVATE_METHODS = {"to": "_to"}
 # Arguments that say how large the result is.
 SIZES = {"size", "repeats", "dims", "n", "m", "steps", "row", "col", "end", "output_size", "num_samples", "num_classes"}
+ALIASES = ("divide", "multiply", "subtract", "true_divide")
 BINARY = {"kAdd": "add", "kSub": "sub", "kMul": "mul", "kDiv": "div", "kFloorDivide": "floor_divide", "kRemainder": "remainder", "kPow": "pow",
           "kAnd": "bitwise_and", "kOr": "bitwise_or", "kXor": "bitwise_xor", "kLeftShift": "bitwise_left_shift", "kRightShift": "bitwise_right_shift",
           "kMatmul": "matmul", "kEq": "eq", "kNe": "ne", "kLt": "lt", "kLe": "le", "kGt": "gt", "kGe": "ge"}
@@ -84,7 +85,8 @@ def overload_of(op, variant, out):
 
     def number(i, a):
         plain = a.type.is_tensor and not a.type.written and a.name not in ("condition", "mask")
-        return plain and several and (op.kind == "pointwise" or (op.group == "compose" and i > 0))
+        # Other names of pointwise operators take a number first, as those do.
+        return plain and several and (op.kind == "pointwise" or (op.group == "compose" and (i > 0 or op.schema.name.split(".")[0] in ALIASES)))
 
     params = [Param(a, kind_of(a.type), number=number(i, a)) for i, a in enumerate(variant.schema.args)]
     names = {p.name for p in params}

@@ -110,6 +110,10 @@ class Sampled(unittest.TestCase):
         for reduce, values in (("sum", [3, 0, 13]), ("max", [4, -math.inf, 8]), ("min", [-1, math.inf, 2]), ("prod", [-4, 1, 48])):
             self.assertEqual(trt.segment_reduce(x, reduce, lengths=lengths).tolist(), values)
             self.assertEqual(trt.segment_reduce(x, reduce, offsets=trt.tensor([0, 2, 2, 5])).tolist(), values)
+        # The first segment begins at the first offset, and nothing follows the last one.
+        self.assertEqual(trt.segment_reduce(trt.tensor([1.0, 2.0, 3.0, 4.0, 5.0]), "sum", offsets=trt.tensor([1, 3, 4])).tolist(), [5, 4])
+        with self.assertRaises(trt.Error):
+            trt.segment_reduce(x, "sum", offsets=trt.tensor([-1, 2]))
         mean = trt.segment_reduce(x, "mean", lengths=lengths).tolist()
         self.assertEqual(mean[0], 1.5)
         self.assertTrue(math.isnan(mean[1]))

@@ -77,6 +77,11 @@ class Matching(unittest.TestCase):
         with self.assertRaises(OverflowError):
             x + 2**70
 
+    def test_number_first(self):
+        x = trt.tensor([1.0, 2.0])
+        for name, values in (("div", [3, 1.5]), ("divide", [3, 1.5]), ("true_divide", [3, 1.5]), ("mul", [3, 6]), ("multiply", [3, 6]), ("sub", [2, 1]), ("subtract", [2, 1])):
+            self.assertEqual(getattr(trt, name)(3, x).tolist(), values, name)
+
     def test_out(self):
         x = self.x
         out = trt.empty(2, 3)

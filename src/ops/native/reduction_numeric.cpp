@@ -102,17 +102,19 @@ Tensor zeros_without(const Tensor& y, int64_t d) {
 
 // --- segments ----------------------------------------------------------------------------------------------------------------
 
-// The segment of each position along the dimension after `lengths`' leading ones, [..., n]; positions behind the last segment get the number of segments.
-Tensor segments_of(const Tensor& lengths, int64_t n, bool check) {
+// The segment of each position along the dimension after `lengths`' leading ones, [..., n]; positions before `starts` (0 if undefined) and behind the last
+// segment get the number of segments.
+Tensor segments_of(const Tensor& lengths, const Tensor& starts, int64_t n, bool check) {
   const int64_t count = lengths.size(-1), rows = count > 0 ? lengths.numel() / count : 0;
-  const Tensor l = contiguous_tensor(lengths, DType::Int64);
+  const Tensor l = contiguous_tensor(lengths, DType::Int64), first = starts.defined() ? contiguous_tensor(starts, DType::Int64) : Tensor();
   DimVector sizes(lengths.sizes().data(), lengths.sizes().size());
   sizes.back() = n;
   Tensor out = empty_tensor(sizes, DType::Int64);
   int64_t* to = out.data_ptr<int64_t>();
   std::fill_n(to, out.numel(), count);
   for (int64_t row = 0; row < rows; ++row) {
-    int64_t position = 0;
+    int64_t position = starts.defined() ? first.data_ptr<int64_t>()[row] : 0;
+    TRT_CHECK(position >= 0, "segment_reduce: offsets must not be negative, got ", position);
     for (int64_t s = 0; s < count; ++s) {
       const int64_t length = l.data_ptr<int64_t>()[row * count + s];
       TRT_CHECK(length >= 0, "segment_reduce: lengths must not be negative, got ", length);
@@ -240,7 +242,7 @@ Tensor segment_reduce(const Tensor& data, std::string_view reduce, const Tensor&
   const double start = initial ? initial->to_double() : largest ? -HUGE_VAL : smallest ? HUGE_VAL : sum || mean ? 0.0 : 1.0;
   // One segment more takes the positions that belong to none.
   sizes[at(d)] = count + 1;
-  Tensor places = segments_of(l, data.size(d), !unsafe && lengths.defined());
+  Tensor places = segments_of(l, offsets.defined() ? op::select(offsets, -1, 0) : Tensor(), data.size(d), !unsafe && lengths.defined());
   for (int64_t i = d + 1; i < data.dim(); ++i) places = op::unsqueeze(places, -1);
   places = op::expand(places, data.sizes());
   const Tensor begin = op::full(sizes, Scalar(start), data.dtype(), data.device());
