@@ -340,30 +340,77 @@ type Context struct {
 
 	saved    []*Tensor
 	versions []int
+	outputs  []int // which output of Forward a saved tensor is, -1: none
 	needs    []bool
 }
 
 // Save keeps tensors for Backward. They must not be changed in place meanwhile.
 func (c *Context) Save(tensors ...*Tensor) error {
 	for _, t := range tensors {
-		kept, err := t.Detach()
+		kept, err := t.Share()
 		if err != nil {
 			return err
 		}
 		c.saved = append(c.saved, keepAcrossScopes(kept))
 		c.versions = append(c.versions, kept.Version())
+		c.outputs = append(c.outputs, -1)
 	}
 	return nil
 }
 
-// Saved gives them, without history.
+// findOutputs notes which saved tensors are outputs. Those have a history only when they have left Forward, and then they must not be kept: it owns the context.
+func (c *Context) findOutputs(inputs, outputs []*Tensor) {
+	for i, t := range c.saved {
+		if indexOf(t, inputs) < 0 {
+			c.outputs[i] = indexOf(t, outputs)
+		}
+	}
+}
+
+func indexOf(t *Tensor, list []*Tensor) int {
+	h := t.enter()
+	if h == 0 {
+		return -1
+	}
+	defer t.exit(h)
+	for i, other := range list {
+		if other == nil {
+			continue
+		}
+		g := other.enter()
+		other.exit(g)
+		if g == h {
+			return i
+		}
+	}
+	return -1
+}
+
+// Saved gives them, in Backward. An output of the function is a new tensor with the history of the function's result, so that gradients of gradients are complete.
 func (c *Context) Saved() ([]*Tensor, error) {
 	for i, t := range c.saved {
 		if t.Version() != c.versions[i] {
 			return nil, &Error{Code: FailedPrecondition, Op: "Saved", Message: "Saved: a tensor that backward needs was changed in place"}
 		}
 	}
-	return c.saved, nil
+	found := append([]*Tensor(nil), c.saved...)
+	for i, k := range c.outputs {
+		if k < 0 {
+			continue
+		}
+		err := c.saved[i].with("Saved", func(h uintptr) error {
+			w := capi.Trt_custom_function_saved_output(h, k)
+			if w&1 != 0 {
+				return statusError(w &^ 1)
+			}
+			found[i] = adopt(w)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // NeedsInputGrad tells whether input i requires gradients.
@@ -411,6 +458,7 @@ func Apply(name string, function Function, inputs ...*Tensor) ([]*Tensor, error)
 	if err != nil {
 		return nil, err
 	}
+	ctx.findOutputs(inputs, outputs)
 	out := make([]uintptr, len(outputs))
 	err = withAll("Apply", inputs, func(in []uintptr) error {
 		return withAll("Apply", outputs, func(results []uintptr) error {

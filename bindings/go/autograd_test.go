@@ -246,6 +246,46 @@ func TestFunction(t *testing.T) {
 	equal(t, y[0].RequiresGrad(), false)
 }
 
+// exponential and cube save an output, and an input that has a history.
+type exponential struct{}
+
+func (exponential) Forward(ctx *Context, in []*Tensor) ([]*Tensor, error) {
+	y, err := in[0].Exp()
+	if err != nil {
+		return nil, err
+	}
+	return []*Tensor{y}, ctx.Save(y)
+}
+
+func (exponential) Backward(ctx *Context, grads []*Tensor) ([]*Tensor, error) {
+	saved, err := ctx.Saved()
+	if err != nil {
+		return nil, err
+	}
+	g, err := grads[0].Mul(saved[0])
+	return []*Tensor{g}, err
+}
+
+// What was saved takes part in the gradient of the gradient.
+func TestSecondDerivatives(t *testing.T) {
+	for _, c := range []struct {
+		function Function
+		x        float32
+		square   bool
+		expected []float32
+	}{{exponential{}, 0, true, []float32{2, 4, 8}}, {square{}, 3, false, []float32{6, 2}}, {square{}, 1, true, []float32{4, 12, 24}}} {
+		x := leaf(c.x)
+		y := must(Apply("f", c.function, x))[0]
+		if c.square {
+			y = must(y.Mul(y))
+		}
+		for _, expected := range c.expected {
+			y = must(Grad([]*Tensor{must(y.Sum())}, []*Tensor{x}, GradOptions{CreateGraph: true}))[0]
+			equal(t, must(ToSlice[float32](y)), []float32{expected})
+		}
+	}
+}
+
 // What callbacks hold is let go of.
 func TestCallbacksAreReleased(t *testing.T) {
 	released := make(chan bool, 10)

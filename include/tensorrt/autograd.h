@@ -149,6 +149,13 @@ typedef trt_status* (*trt_backward_fn)(const trt_tensor* const* grads, size_t gr
  */
 TRT_API trt_status* trt_custom_function(const char* name, const trt_tensor* const* inputs, size_t inputs_count, const trt_tensor* const* outputs,
                                         size_t outputs_count, trt_backward_fn fn, void* user_data, trt_destroy_fn destroy, trt_tensor** out);
+/**
+ * For a trt_backward_fn whose gradient needs an output of its function: a new handle on the memory of `saved`, which is outputs[index] as it was given to
+ * trt_custom_function and is kept in `user_data`, with the history of the function's result. The kept tensor itself has none, and the gradient of a gradient
+ * (create_graph) that is computed from it lacks a part. (A kept result would own its history, which owns `user_data`, and never be freed.) TRT_FAILED_PRECONDITION
+ * outside of a trt_backward_fn; TRT_INVALID_ARGUMENT when there is no such output or its shape, dtype or device differ. @since 0.1
+ */
+TRT_API trt_status* trt_custom_function_saved_output(const trt_tensor* saved, size_t index, trt_tensor** out);
 
 #ifdef __cplusplus
 }

@@ -137,12 +137,16 @@ class AutogradContext {
     versions_.clear();
     for (const Tensor& t : saved_) versions_.push_back(t.version());
   }
+  /** The kept tensors, for use in backward; an output of the function has the function's history. */
   std::vector<Tensor> get_saved_variables() const {
     for (std::size_t i = 0; i < saved_.size(); ++i)
       if (saved_[i].version() != versions_[i])
         throw Error(TRT_FAILED_PRECONDITION, "custom function: tensor " + std::to_string(i) +
                                                  " that was saved for the gradient has been changed in place");
-    return saved_;
+    std::vector<Tensor> found = saved_;
+    for (const auto& o : outputs_)
+      found[o.first] = Tensor::adopt(detail::create(trt_custom_function_saved_output, saved_[o.first].get(), o.second));
+    return found;
   }
   /** Anything else. */
   std::map<std::string, std::any> saved_data;
@@ -152,8 +156,20 @@ class AutogradContext {
  private:
   template <typename>
   friend class Function;
+  void find_outputs(const std::vector<Tensor>& inputs, const std::vector<Tensor>& made) {
+    const auto in = [](const std::vector<Tensor>& list, const Tensor& t) {
+      std::size_t i = 0;
+      while (i < list.size() && list[i].get() != t.get()) ++i;
+      return i;
+    };
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+      const std::size_t k = in(made, saved_[i]);
+      if (k < made.size() && saved_[i].defined() && in(inputs, saved_[i]) == inputs.size()) outputs_.emplace_back(i, k);
+    }
+  }
   std::vector<Tensor> saved_;
   std::vector<std::uint32_t> versions_;
+  std::vector<std::pair<std::size_t, std::size_t>> outputs_;  // places in saved_, and which outputs these are
   std::vector<bool> needs_;
 };
 
@@ -193,6 +209,7 @@ class Function {
       outputs.push_back(result);
     else
       outputs = result;
+    ctx->find_outputs(inputs, outputs);
     auto made = custom_function(Derived::name(), inputs, outputs, [ctx](const std::vector<Tensor>& grads) {
       return Derived::backward(ctx.get(), grads);
     });

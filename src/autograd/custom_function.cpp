@@ -8,6 +8,10 @@ namespace trt::autograd {
 
 namespace {
 
+// The function whose callback runs on this thread.
+class CustomFunction;
+constinit TRT_TLS CustomFunction* running = nullptr;
+
 class CustomFunction final : public Node {
  public:
   CustomFunction(std::string name, intrusive_ptr<BackwardCallback> callback) : name_(std::move(name)), callback_(std::move(callback)) {}
@@ -22,7 +26,14 @@ class CustomFunction final : public Node {
     }
     TRT_CHECK_CODE(callback, Code::kFailedPrecondition, name_,
                    ": backward through the graph a second time: what it saved was freed by the first pass; pass retain_graph there");
-    callback->call(grads, out);
+    {
+      struct Running {
+        explicit Running(CustomFunction* f) : before(running) { running = f; }
+        ~Running() { running = before; }
+        CustomFunction* const before;
+      } now(this);
+      callback->call(grads, out);
+    }
     for (size_t i = 0; i < out.size(); ++i) {
       if (!out[i].defined() || !wants(i)) continue;
       const InputMeta& m = edge(i).node->output_meta(edge(i).input);
@@ -63,6 +74,19 @@ std::vector<Tensor> custom_function(std::string name, TensorList inputs, TensorL
   node->add_edges(inputs);
   set_history(results, node);
   return results;
+}
+
+Tensor saved_output(const Tensor& saved, size_t index) {
+  TRT_CHECK_CODE(running, Code::kFailedPrecondition, "saved output: no gradient of a function of the host is computed on this thread");
+  TRT_CHECK(index < running->output_count(), "saved output: ", running->name(), " has ", running->output_count(), " outputs, got index ", index);
+  TRT_CHECK(fits(running->output_meta(index), saved), "saved output: ", saved, " is not output ", index, " of ", running->name());
+  Tensor t = detach(saved);
+  if (!is_differentiable(t.dtype())) return t;
+  AutogradMeta& m = ensure_meta(t);
+  m.grad_fn = NodePtr(running);
+  m.output_nr = static_cast<uint32_t>(index);
+  m.requires_grad = true;
+  return t;
 }
 
 }  // namespace trt::autograd

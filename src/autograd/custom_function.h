@@ -16,4 +16,8 @@ class BackwardCallback : public RefCounted<BackwardCallback> {
 // input that requires gradients (or where none are recorded) just the aliases.
 std::vector<Tensor> custom_function(std::string name, TensorList inputs, TensorList outputs, intrusive_ptr<BackwardCallback> callback);
 
+// Output `index` of the function whose gradient the host computes on this thread: an alias of `saved`, the output as the host made and kept it, with the
+// history that the function's own result has. (The host cannot keep the result: its history owns what the host keeps.)
+Tensor saved_output(const Tensor& saved, size_t index);
+
 }  // namespace trt::autograd

@@ -229,4 +229,12 @@ TRT_EXPORT trt_status* trt_custom_function(const char* name, const trt_tensor* c
   });
 }
 
+TRT_EXPORT trt_status* trt_custom_function_saved_output(const trt_tensor* saved, size_t index, trt_tensor** out) {
+  return guard("trt_custom_function_saved_output", [&] {
+    require_out(out, "out");
+    BorrowedTensor t(impl(saved));
+    give(autograd::saved_output(checked(t, "saved"), index), out);
+  });
+}
+
 }  // extern "C"

@@ -652,6 +652,51 @@ static void test_custom_function_on_its_input(void** state) {
   trt_tensor_release(x);
 }
 
+/* exp, whose gradient is its output: kept as it was computed, and with its history in the gradient of the gradient. */
+static trt_status* exp_backward(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* kept) {
+  (void)grads_count;
+  (void)out_count;
+  trt_tensor *y, *wrong = NULL, *other;
+  const int64_t two = 2;
+  fails(trt_custom_function_saved_output(kept, 1, &wrong), TRT_INVALID_ARGUMENT, "Exp has 1 outputs");
+  ok(trt_ones(&two, 1, TRT_FLOAT64, NULL, &other));
+  fails(trt_custom_function_saved_output(other, 0, &wrong), TRT_INVALID_ARGUMENT, "is not output 0 of Exp");
+  trt_tensor_release(other);
+  assert_null(wrong);
+  ok(trt_custom_function_saved_output(kept, 0, &y));
+  assert_true(trt_tensor_shares_storage(y, kept));
+  trt_status* s = trt_mul(grads[0], y, out);
+  trt_tensor_release(y);
+  return s;
+}
+static void release_tensor(void* t) { trt_tensor_release(t); }
+static void test_saved_output(void** state) {
+  (void)state;
+  const int64_t one = 1;
+  trt_tensor *x, *seen, *computed, *y, *wrong = NULL;
+  ok(trt_zeros(&one, 1, TRT_FLOAT64, NULL, &x));
+  ok(trt_tensor_detach(x, &seen));
+  ok(trt_tensor_set_requires_grad(x, true));
+  ok(trt_exp(seen, &computed));
+  const trt_tensor *in = x, *given = computed;
+  ok(trt_custom_function("Exp", &in, 1, &given, 1, exp_backward, computed, release_tensor, &y));
+  fails(trt_custom_function_saved_output(y, 0, &wrong), TRT_FAILED_PRECONDITION, "no gradient");
+  fails(trt_custom_function_saved_output(NULL, 0, &wrong), TRT_INVALID_ARGUMENT, "saved");
+  trt_tensor* at;
+  ok(trt_mul(y, y, &at));
+  for (double expected = 2; expected <= 8; expected *= 2) {
+    trt_tensor* g;
+    ok(trt_grad((const trt_tensor* const*)&at, 1, &in, 1, NULL, 0, true, true, false, &g));
+    equals(g, &expected, 1);
+    trt_tensor_release(at);
+    at = g;
+  }
+  trt_tensor_release(at);
+  trt_tensor_release(y);
+  trt_tensor_release(seen);
+  trt_tensor_release(x);
+}
+
 /* The callback runs a backward pass over its own node. */
 static trt_tensor* g_reentered;
 static trt_status* reentrant_backward(const trt_tensor* const* grads, size_t grads_count, trt_tensor** out, size_t out_count, void* data) {
@@ -770,7 +815,7 @@ int main(void) {
       cmocka_unit_test(test_custom_function),
       cmocka_unit_test(test_custom_function_unfitting),
       cmocka_unit_test(test_custom_function_partial),
-      cmocka_unit_test(test_custom_function_on_its_input),
+      cmocka_unit_test(test_custom_function_on_its_input), cmocka_unit_test(test_saved_output),
       cmocka_unit_test(test_custom_function_reentrant),
       cmocka_unit_test(test_backward_inputs),
       cmocka_unit_test(test_set_data),

@@ -560,6 +560,16 @@ struct Cube : trt::autograd::Function<Cube> {
     return {3 * std::any_cast<double>(ctx->saved_data["factor"]) * ctx->get_saved_variables()[0].square() * grads[0]};
   }
 };
+struct Exp : trt::autograd::Function<Exp> {
+  static Tensor forward(trt::autograd::AutogradContext* ctx, const Tensor& x) {
+    Tensor y = x.exp();
+    ctx->save_for_backward({y});
+    return y;
+  }
+  static std::vector<Tensor> backward(trt::autograd::AutogradContext* ctx, const std::vector<Tensor>& grads) {
+    return {grads[0] * ctx->get_saved_variables()[0]};
+  }
+};
 struct SumAndDifference : trt::autograd::Function<SumAndDifference> {
   static std::vector<Tensor> forward(trt::autograd::AutogradContext*, const Tensor& a, const Tensor& b) {
     return {a + b, a - b};
@@ -615,6 +625,13 @@ void gradients(void**) {
   assert_true(is(cubes, {2, 16}) && cubes.grad_fn_name() == "CustomFunctionBackward");
   const Tensor first = trt::grad(cubes.sum(), {w}, {}, true, true)[0];
   assert_true(is(first, {6, 24}) && is(trt::grad(first.sum(), {w})[0], {12, 24}));
+  // An output that was saved takes part in the gradient of the gradient.
+  const Tensor zero = vec({0}).requires_grad_();
+  Tensor power = Exp::apply(zero).square();
+  for (const double expected : {2.0, 4.0, 8.0}) {
+    power = trt::grad(power.sum(), {zero}, {}, true, true)[0];
+    assert_true(is(power, {expected}));
+  }
   const auto both = SumAndDifference::apply(w, vec({5, 5}));
   assert_true(both[1].grad_fn_name() == "SumAndDifferenceBackward");
   (both[0] + both[1] * 3).sum().backward();

@@ -462,18 +462,31 @@ class CustomFunctions(unittest.TestCase):
         trt.testing.assert_close(gg, x.detach().exp())
         self.assertTrue(autograd.gradcheck(Exp.apply, (x,)))
         self.assertTrue(autograd.gradgradcheck(Square.apply, (x,)))
-        outputs = []  # the output of Exp is kept, so that its saved result has its history
+        # The saved output has its history, whether or not somebody keeps the output itself.
+        self.assertTrue(autograd.gradgradcheck(Exp.apply, (x,)))
+        kept = []
 
         def keep(x):
-            outputs.append(Exp.apply(x))
-            return outputs[-1]
+            kept.append(Exp.apply(x))
+            return kept[-1]
 
         self.assertTrue(autograd.gradgradcheck(keep, (x,)))
-        y = Exp.apply(x)
-        z = y * 1
-        del y
-        with self.assertRaisesRegex(RuntimeError, "keep it"):
-            autograd.grad(z.sum(), x, create_graph=True)
+        zero = trt.tensor(0.0, requires_grad=True)
+        for power, expected in ((1, [1, 1, 1]), (2, [2, 4, 8])):
+            g = Exp.apply(zero) ** power
+            for value in expected:
+                g, = autograd.grad(g, zero, create_graph=True)
+                self.assertEqual(g.item(), value)
+        class Dead:
+            pass
+        witness = Dead()
+        gone = weakref.ref(witness)
+        y = Exp.apply(zero)
+        y.register_hook(lambda g, w=witness: None)
+        autograd.grad(y * y, zero, create_graph=True)
+        del y, witness, g
+        gc.collect()
+        self.assertIsNone(gone(), "a saved output does not keep its own graph")
 
     def test_once_differentiable(self):
         class Once(Function):

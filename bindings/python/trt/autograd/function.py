@@ -1,7 +1,6 @@
 """Functions in Python with gradients of their own."""
 
 import functools
-import weakref
 
 from trt import _C
 from trt._modes import no_grad
@@ -40,7 +39,8 @@ class FunctionCtx:
 
 
 class _Saved:
-    """A tensor kept for backward: an input or any other tensor itself; of an output only the elements, since the output holds the node that holds this."""
+    """A tensor kept for backward: an input or any other tensor itself; of an output only the elements, since the output holds the node that holds this;
+    `output` is its number."""
 
     def __init__(self, tensor):
         self.tensor, self.version, self.output = tensor, tensor._version, None
@@ -52,10 +52,7 @@ class _Saved:
                 f"[trt.{self.tensor.dtype.name} {list(self.tensor.shape)}] is at version {self.tensor._version}; expected version {self.version} instead.")
         if self.output is None or not _C.trt_grad_mode():
             return self.tensor
-        output = self.output()
-        if output is None:
-            raise RuntimeError("the gradient of this gradient needs an output of the function that was saved for backward, and that tensor is gone: keep it until then")
-        return output
+        return _C.trt_custom_function_saved_output(self.tensor, self.output)
 
 
 def _same(tensor, tensors):
@@ -152,9 +149,6 @@ def _record(cls, ctx, args, outputs):
     for i in tensors:
         if i not in tracked and _same(outputs[i], inputs):
             new[i] = outputs[i].detach()
-    for s in saved:
-        if s is not None and s.output is not None:
-            s.output = weakref.ref(new[tracked[s.output]])
     ctx._saved, ctx._dirty, ctx._non_differentiable = tuple(saved), (), ()
     return new
 

@@ -29,6 +29,7 @@ public abstract class AutogradFunction {
     private final Map<String, Object> values = new HashMap<>();
     private Tensor[] saved = {};
     private long[] versions = {};
+    private int[] outputs = {}; // which output of forward each saved tensor is, -1: none
 
     private Context() {}
 
@@ -40,7 +41,7 @@ public abstract class AutogradFunction {
     public void saveForBackward(Tensor... tensors) {
       Tensor[] kept = new Tensor[tensors.length];
       long[] at = new long[tensors.length];
-      try (TensorScope scope = new TensorScope()) {
+      try (TensorScope scope = TensorScope.aroundCallback()) {
         for (int i = 0; i < kept.length; i++) {
           if (tensors[i] != null) {
             kept[i] = scope.keep(tensors[i].retain());
@@ -49,14 +50,36 @@ public abstract class AutogradFunction {
         }
       }
       end();
+      int[] none = new int[kept.length];
+      java.util.Arrays.fill(none, -1);
       synchronized (this) {
         saved = kept;
         versions = at;
+        outputs = none;
       }
     }
 
+    /** An output has a history only when it has left forward, and then it must not be kept: its history owns this object. */
+    synchronized void findOutputs(Tensor[] in, Tensor[] out) {
+      for (int i = 0; i < saved.length; i++) {
+        if (saved[i] != null && indexOf(saved[i], in) < 0) {
+          outputs[i] = indexOf(saved[i], out);
+        }
+      }
+    }
+
+    private static int indexOf(Tensor t, Tensor[] list) {
+      for (int i = 0; i < list.length; i++) {
+        if (list[i] != null && list[i].pointer == t.pointer) {
+          return i;
+        }
+      }
+      return -1;
+    }
+
     /**
-     * The kept tensors, to be used during backward.
+     * The kept tensors, to be used during backward. An output of the function has the history of the function's result, so that gradients of gradients are
+     * complete; it is a new tensor then.
      *
      * @return a new array
      * @throws IllegalStateException when one was changed in place meanwhile
@@ -68,7 +91,18 @@ public abstract class AutogradFunction {
               + versions[i]);
         }
       }
-      return saved.clone();
+      Tensor[] found = saved.clone();
+      for (int i = 0; i < found.length; i++) {
+        if (outputs[i] >= 0) {
+          found[i].enter();
+          try {
+            found[i] = Tensor.adopt(Native.trt_custom_function_saved_output(found[i].pointer, outputs[i]));
+          } finally {
+            saved[i].leave();
+          }
+        }
+      }
+      return found;
     }
 
     /**
@@ -103,6 +137,7 @@ public abstract class AutogradFunction {
       }
       saved = new Tensor[0];
       versions = new long[0];
+      outputs = new int[0];
     }
   }
 
@@ -138,11 +173,12 @@ public abstract class AutogradFunction {
     Tensor[] in = inputs.clone();
     long[] made;
     boolean done = false;
-    try (TensorScope scope = new TensorScope()) {
+    try (TensorScope scope = TensorScope.aroundCallback()) {
       Tensor[] out;
       try (NoGrad mode = new NoGrad()) {
         out = forward(context, in).clone();
       }
+      context.findOutputs(in, out);
       NativeObject.enter(in);
       try {
         NativeObject.enter(out);
