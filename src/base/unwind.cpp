@@ -1,5 +1,6 @@
 #include "base/unwind.h"
 
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <new>
@@ -20,21 +21,22 @@ constinit TRT_TLS int depth = 0;
 constinit TRT_TLS Waiting* first = nullptr;
 constinit TRT_TLS Waiting* last = nullptr;
 
-// Notes for when there is no memory. A chain, where each end leads to one more, needs one at a time.
-constexpr int kSpare = 16;
-constinit TRT_TLS Waiting spare[kSpare] = {};
-constinit TRT_TLS uint32_t spare_used = 0;
+// Notes for when there is no memory, of all threads: thread-local memory is scarce. A chain, where each end leads to one more, needs one at a time.
+constexpr int kSpare = 32;
+constinit Waiting spare[kSpare] = {};
+constinit std::atomic<uint32_t> spare_used = 0;
 
 Waiting* take() noexcept {
   if (auto* w = new (std::nothrow) Waiting) return w;
-  const int i = std::countr_one(spare_used);
-  if (i >= kSpare) return nullptr;
-  spare_used |= uint32_t{1} << i;
-  return &spare[i];
+  for (uint32_t used = spare_used.load(std::memory_order_relaxed);;) {
+    const int i = std::countr_one(used);
+    if (i >= kSpare) return nullptr;
+    if (spare_used.compare_exchange_weak(used, used | uint32_t{1} << i, std::memory_order_acquire, std::memory_order_relaxed)) return &spare[i];
+  }
 }
 
 void give_back(Waiting* w) noexcept {
-  if (w >= spare && w < spare + kSpare) spare_used &= ~(uint32_t{1} << (w - spare));
+  if (w >= spare && w < spare + kSpare) spare_used.fetch_and(~(uint32_t{1} << (w - spare)), std::memory_order_release);
   else delete w;
 }
 

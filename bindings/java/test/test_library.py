@@ -31,6 +31,11 @@ with tempfile.TemporaryDirectory() as tmp:
     status, text = load(f"-Djava.io.tmpdir={tmp}/missing")
     check("no_temporary_directory", status != 0 and "UnsatisfiedLinkError" in text and "-Dtensorrt.library.path" in text, text)
 
+    r = subprocess.run([java, f"-Djava.io.tmpdir={tmp}", "-cp", tests, "org.libtensorrt.LoadersCheck", jar, "5"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       text=True)
+    check("class_loaders", r.returncode == 0 and all(f"{i}: tensor([1., 1.])" in r.stdout for i in range(5)), r.stdout)
+    check("no_copy_of_loaders_stays", os.listdir(tmp) == [], os.listdir(tmp))
+
     directory = os.path.join(tmp, "native")
     os.mkdir(directory)
     shutil.copy(base, os.path.join(directory, "libtensorrt.so.0"))

@@ -61,14 +61,14 @@ final class Callbacks {
   // --- called by the native side ---
 
   static long hook(Object hook, long grad) {
-    try (TensorScope scope = new TensorScope()) {
+    try (TensorScope scope = TensorScope.aroundCallback()) {
       Tensor replaced = ((Tensor.Hook) hook).apply(Tensor.adopt(grad));
       return give(replaced);
     }
   }
 
   static long moduleHook(Object hook, long module, long input, long output) {
-    try (TensorScope scope = new TensorScope()) {
+    try (TensorScope scope = TensorScope.aroundCallback()) {
       Module m = Module.ofReference(module);
       try {
         Tensor x = Tensor.adopt(input);
@@ -83,13 +83,13 @@ final class Callbacks {
   }
 
   static void backward(Object context, long[] grads, long[] out) {
-    try (TensorScope scope = new TensorScope()) {
+    try (TensorScope scope = TensorScope.aroundCallback()) {
       give(((AutogradFunction.Context) context).backward(adopt(grads)), out, "backward", true);
     }
   }
 
   static void sample(Object source, long index, long[] out) {
-    try (TensorScope scope = new TensorScope()) {
+    try (TensorScope scope = TensorScope.aroundCallback()) {
       give(((Dataset.Source) source).get(index), out, "a dataset", false);
     } catch (RuntimeException | Error e) {
       throw e;
@@ -99,7 +99,7 @@ final class Callbacks {
   }
 
   static void map(Object function, long[] in, long[] out) {
-    try (TensorScope scope = new TensorScope()) {
+    try (TensorScope scope = TensorScope.aroundCallback()) {
       give(((Dataset.Transform) function).apply(adopt(in)), out, "a transform", false);
     } catch (RuntimeException | Error e) {
       throw e;
@@ -109,7 +109,7 @@ final class Callbacks {
   }
 
   static long forward(Object link, long input) {
-    try (TensorScope scope = new TensorScope()) {
+    try (TensorScope scope = TensorScope.aroundCallback()) {
       Tensor x = Tensor.adopt(input);
       long out = give(((Module.Link) link).module().compute(x));
       if (out == 0) {
@@ -146,6 +146,7 @@ final class Callbacks {
     if (t == null) {
       return 0;
     }
+    TensorScope.checkNoneIsLeftOpen();
     t.enter();
     try {
       return Native.trt_tensor_retain(t.pointer);

@@ -162,7 +162,7 @@ public final class DataLoader extends NativeObject implements Iterable<Tensor[]>
       reset();
     }
     for (;;) {
-      try (TensorScope scope = new TensorScope()) {
+      try (TensorScope scope = TensorScope.aroundCallback()) {
         Tensor[] batch = next();
         if (batch == null) {
           return;

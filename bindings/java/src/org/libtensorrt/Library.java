@@ -12,6 +12,8 @@ import java.nio.file.Path;
 final class Library {
   private static final String BASE = "libtensorrt.so.0";
   private static final String JNI = "libtensorrt_jni.so";
+  // Set for the whole process once the library is there: another class loader's copy of this class shares it.
+  private static final String LOADED = "org.libtensorrt.loaded";
   private static boolean begun;
 
   private Library() {}
@@ -44,6 +46,23 @@ final class Library {
     System.load(directory.resolve(JNI).toAbsolutePath().toString());
   }
 
+  /**
+   * Loads what was copied out of the jar. The library itself is needed once a process, whatever the number of class loaders with a jar: the part for Java finds
+   * the one that is there by its name. (Each copy would take thread-local memory of the C library, which has room for few.)
+   */
+  private static void loadCopies(Path directory) {
+    if (System.getProperty(LOADED) != null) {
+      try {
+        System.load(directory.resolve(JNI).toString());
+        return;
+      } catch (UnsatisfiedLinkError e) {
+        // The class loader that had it was collected, and the library with it.
+      }
+    }
+    loadFrom(directory);
+    System.setProperty(LOADED, "true");
+  }
+
   /** Copies the libraries to a directory that only this user can enter, and removes the copies once they are mapped. */
   private static void loadFromJar() {
     Path directory = null;
@@ -57,7 +76,7 @@ final class Library {
           Files.copy(in, directory.resolve(name));
         }
       }
-      loadFrom(directory);
+      loadCopies(directory);
     } catch (IOException e) {
       UnsatisfiedLinkError error = new UnsatisfiedLinkError("the native library could not be copied out of the jar (" + e
           + "); choose another place with -Djava.io.tmpdir, or set -Dtensorrt.library.path to the directory that has it");

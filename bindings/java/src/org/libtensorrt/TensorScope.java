@@ -19,12 +19,28 @@ public final class TensorScope implements AutoCloseable {
   private Tensor[] tensors = new Tensor[16];
   private int count;
   private boolean closed;
+  private boolean aroundCallback;
+
+  /** A scope of the library around code of the program. One that the program leaves open inside ends with it, so that the thread's next tensors are not held. */
+  static TensorScope aroundCallback() {
+    TensorScope s = new TensorScope();
+    s.aroundCallback = true;
+    return s;
+  }
 
   /** Opens a scope on this thread. */
   public TensorScope() {
     thread = ThreadState.current();
     outer = thread.scope;
     thread.scope = this;
+  }
+
+  /** Before a callback's result is handed over. */
+  static void checkNoneIsLeftOpen() {
+    TensorScope s = ThreadState.current().scope;
+    if (s != null && !s.aroundCallback) {
+      throw new IllegalStateException("an inner TensorScope is still open");
+    }
   }
 
   void add(Tensor t) {
@@ -89,8 +105,13 @@ public final class TensorScope implements AutoCloseable {
     if (ThreadState.current() != thread) {
       throw new IllegalStateException("a TensorScope must be closed by the thread that opened it");
     }
-    if (thread.scope != this) {
-      throw new IllegalStateException("an inner TensorScope is still open");
+    boolean leftOpen = false;
+    while (thread.scope != this) {
+      if (!aroundCallback || thread.scope == null) {
+        throw new IllegalStateException("an inner TensorScope is still open");
+      }
+      leftOpen = true;
+      thread.scope.close();
     }
     closed = true;
     thread.scope = outer;
@@ -111,6 +132,9 @@ public final class TensorScope implements AutoCloseable {
       Callbacks.releaseTensors(pointers, n);
     }
     tensors = null;
+    if (leftOpen) {
+      throw new IllegalStateException("an inner TensorScope is still open");
+    }
   }
 
   /** The thread ended with the scope open: its tensors go to the garbage collector. */

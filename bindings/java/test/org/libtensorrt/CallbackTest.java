@@ -19,6 +19,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Java code that the library calls: what it gets, what it gives, what it throws; and that nothing of it stays behind. */
 final class CallbackTest {
@@ -410,6 +411,64 @@ final class CallbackTest {
         assertSame(own, found[0]);
         assertFalse(own.isClosed());
         found[0] = null;
+      }
+    }
+  }
+
+  private static final class Exp extends AutogradFunction {
+    @Override
+    protected Tensor[] forward(Context context, Tensor... in) {
+      Tensor y = in[0].exp();
+      context.saveForBackward(y);
+      return new Tensor[] {y};
+    }
+
+    @Override
+    protected Tensor[] backward(Context context, Tensor... grads) {
+      return new Tensor[] {grads[0].mul(context.savedTensors()[0])};
+    }
+  }
+
+  /** An output that was saved takes part in the gradient of the gradient. */
+  @Test
+  void savedOutputs() {
+    try (TensorScope scope = new TensorScope()) {
+      Tensor x = floats(0).setRequiresGrad(true);
+      Tensor y = new Exp().apply(x)[0];
+      Tensor g = y.mul(y).sum();
+      for (float expected : new float[] {2, 4, 8}) {
+        g = Autograd.grad(new Tensor[] {g}, new Tensor[] {x}, null, true, true, false)[0];
+        assertArrayEquals(new float[] {expected}, g.toFloatArray());
+        g = g.sum();
+      }
+    }
+  }
+
+  /** A scope that a callback forgets is told, and ends with the callback: the thread's next tensors are not held by it. */
+  @Test
+  void scopesLeftOpen() {
+    class Careless extends Module {
+      Careless() {
+        super("Careless");
+      }
+
+      @Override
+      protected Tensor compute(Tensor in) {
+        new TensorScope();
+        return in.add(1);
+      }
+    }
+    try (TensorScope scope = new TensorScope(); Module careless = new Careless()) {
+      Tensor x = floats(1, 2).setRequiresGrad(true);
+      Tensor y = x.mul(2);
+      y.registerHook(g -> {
+        new TensorScope();
+        new TensorScope();
+        return g.mul(2);
+      });
+      for (Executable e : new Executable[] {() -> careless.forward(x), () -> y.sum().backward()}) {
+        assertTrue(assertThrows(IllegalStateException.class, e).getMessage().contains("still open"));
+        assertSame(scope, ThreadState.current().scope);
       }
     }
   }
