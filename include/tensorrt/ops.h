@@ -265,6 +265,91 @@ TRT_API trt_status* trt_narrow_copy_out(const trt_tensor* self, int64_t dim, int
 TRT_API trt_status* trt_block_diag(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
 
 /**
+ * The Kronecker product: each element of `self` times the whole of `other`. Leading dimensions of size 1 are added
+ * to the one with fewer.
+ * Gradient: through the operators that it is made of.
+ * Schema: `kron(Tensor self, Tensor other) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_kron(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * Out form of `trt_kron`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_kron_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * The Vandermonde matrix of the vector `x`: the powers `N` - 1 to 0 (0 to `N` - 1 with `increasing`) of each
+ * element as a row. `N` is the number of elements by default.
+ * Gradient: through the operators that it is made of.
+ * Schema: `vander(Tensor x, int? N=None, bool increasing=False) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_vander(const trt_tensor* x, const int64_t* N, bool increasing, trt_tensor** out);
+
+/**
+ * The coordinates, one tensor for each dimension, of flat positions in a contiguous tensor of `shape`. Integers.
+ * Gradient: through the operators that it is made of.
+ * Schema: `unravel_index(Tensor indices, int[] shape) -> Tensor[]`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_unravel_index(const trt_tensor* indices, const int64_t* shape, size_t shape_count,
+    trt_tensor_list** out);
+
+/**
+ * `1 - abs(2 k / m - 1)` for k = 0, 1, ...; m is `window_length` if `periodic`, else one less.
+ * Gradient: through the operators that it is made of.
+ * Schema: `bartlett_window(int window_length, bool periodic=True, *, ScalarType? dtype=None, Device? device=None)
+ * -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_bartlett_window(int64_t window_length, bool periodic, trt_dtype dtype, const trt_device*
+    device, trt_tensor** out);
+
+/**
+ * `0.42 - 0.5 cos(2 pi k / m) + 0.08 cos(4 pi k / m)` for k = 0, 1, ...; m is `window_length` if `periodic`, else
+ * one less.
+ * Gradient: through the operators that it is made of.
+ * Schema: `blackman_window(int window_length, bool periodic=True, *, ScalarType? dtype=None, Device? device=None)
+ * -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_blackman_window(int64_t window_length, bool periodic, trt_dtype dtype, const trt_device*
+    device, trt_tensor** out);
+
+/**
+ * `alpha - beta cos(2 pi k / m)` for k = 0, 1, ...; m is `window_length` if `periodic`, else one less.
+ * Gradient: through the operators that it is made of.
+ * Schema: `hamming_window(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, ScalarType?
+ * dtype=None, Device? device=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_hamming_window(int64_t window_length, bool periodic, double alpha, double beta, trt_dtype
+    dtype, const trt_device* device, trt_tensor** out);
+
+/**
+ * `0.5 - 0.5 cos(2 pi k / m)` for k = 0, 1, ...; m is `window_length` if `periodic`, else one less.
+ * Gradient: through the operators that it is made of.
+ * Schema: `hann_window(int window_length, bool periodic=True, *, ScalarType? dtype=None, Device? device=None) ->
+ * Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_hann_window(int64_t window_length, bool periodic, trt_dtype dtype, const trt_device* device,
+    trt_tensor** out);
+
+/**
+ * `i0(beta sqrt(1 - (2 k / m - 1)^2)) / i0(beta)` for k = 0, 1, ...; m is `window_length` if `periodic`, else one
+ * less.
+ * Gradient: through the operators that it is made of.
+ * Schema: `kaiser_window(int window_length, bool periodic=True, float beta=12.0, *, ScalarType? dtype=None, Device?
+ * device=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_kaiser_window(int64_t window_length, bool periodic, double beta, trt_dtype dtype, const
+    trt_device* device, trt_tensor** out);
+
+/**
  * `steps` powers of `base`, with exponents evenly spaced from `start` to `end`.
  * Gradient: through the operators that it is made of.
  * Schema: `logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Device?
@@ -2186,6 +2271,36 @@ TRT_API trt_status* trt_hstack(const trt_tensor* const* tensors, size_t tensors_
 TRT_API trt_status* trt_hstack_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor* out);
 
 /**
+ * The same as cat.
+ * Gradient: through the operators that it is made of.
+ * Schema: `concatenate(Tensor[] tensors, int dim=0) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_concatenate(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim,
+    trt_tensor** out);
+
+/**
+ * Out form of `trt_concatenate`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_concatenate_out(const trt_tensor* const* tensors, size_t tensors_count, int64_t dim,
+    trt_tensor* out);
+
+/**
+ * The same as vstack.
+ * Gradient: through the operators that it is made of.
+ * Schema: `row_stack(Tensor[] tensors) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_row_stack(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor** out);
+
+/**
+ * Out form of `trt_row_stack`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_row_stack_out(const trt_tensor* const* tensors, size_t tensors_count, trt_tensor* out);
+
+/**
  * The tensors, at least 2-D, joined along dimension 0.
  * Gradient: through the operators that it is made of.
  * Schema: `vstack(Tensor[] tensors) -> Tensor`
@@ -2941,6 +3056,20 @@ TRT_API trt_status* trt_vdot(const trt_tensor* self, const trt_tensor* other, tr
  * @since 0.1
  */
 TRT_API trt_status* trt_vdot_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * The same as outer.
+ * Gradient: through the operators that it is made of.
+ * Schema: `ger(Tensor self, Tensor vec2) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ger(const trt_tensor* self, const trt_tensor* vec2, trt_tensor** out);
+
+/**
+ * Out form of `trt_ger`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_ger_out(const trt_tensor* self, const trt_tensor* vec2, trt_tensor* out);
 
 /**
  * The outer product of two vectors.
@@ -4340,6 +4469,57 @@ TRT_API trt_status* trt_dropout(const trt_tensor* input, double p, bool training
     trt_tensor** out);
 
 /**
+ * dropout of whole channels: one draw for each sample and channel of `input` [n, c, ...].
+ * Gradient: through the operators that it is made of.
+ * Schema: `feature_dropout(Tensor input, float p=0.5, bool training=True, *, Generator? generator=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_feature_dropout(const trt_tensor* input, double p, bool training, trt_generator* generator,
+    trt_tensor** out);
+
+/**
+ * dropout for SELU networks: dropped elements become SELU's value at -inf, and the result is scaled and shifted so
+ * that mean 0 and variance 1 stay.
+ * Gradient: through the operators that it is made of.
+ * Schema: `alpha_dropout(Tensor input, float p=0.5, bool training=False, *, Generator? generator=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_alpha_dropout(const trt_tensor* input, double p, bool training, trt_generator* generator,
+    trt_tensor** out);
+
+/**
+ * alpha_dropout of whole channels: one draw for each sample and channel of `input` [n, c, ...].
+ * Gradient: through the operators that it is made of.
+ * Schema: `feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, *, Generator? generator=None) ->
+ * Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_feature_alpha_dropout(const trt_tensor* input, double p, bool training, trt_generator*
+    generator, trt_tensor** out);
+
+/**
+ * leaky_relu whose slope is drawn for each element, uniform from `lower` to `upper`; outside of training their
+ * mean.
+ * Gradient: through the operators that it is made of.
+ * Schema: `rrelu(Tensor self, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator?
+ * generator=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rrelu(const trt_tensor* self, double lower, double upper, bool training, trt_generator*
+    generator, trt_tensor** out);
+
+/**
+ * A sample of the Gumbel-softmax distribution, `softmax((logits + g) / tau)` along `dim` with Gumbel noise g; with
+ * `hard` as a one-hot vector, whose gradient is that of the soft sample (Jang et al., 2017).
+ * Gradient: through the operators that it is made of.
+ * Schema: `gumbel_softmax(Tensor logits, float tau=1, bool hard=False, int dim=-1, *, Generator? generator=None) ->
+ * Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gumbel_softmax(const trt_tensor* logits, double tau, bool hard, int64_t dim, trt_generator*
+    generator, trt_tensor** out);
+
+/**
  * dropout, with the bool mask of the elements that it kept.
  * Dtypes: not complex.
  * Gradient: with respect to `input`.
@@ -4991,6 +5171,28 @@ TRT_API trt_status* trt_avg_pool1d(const trt_tensor* self, const int64_t* kernel
     count_include_pad, trt_tensor** out);
 
 /**
+ * The power average of each window: the sum of the `norm_type`-th powers of its elements, to the power 1 /
+ * `norm_type`. `stride` defaults to `kernel_size`.
+ * Gradient: through the operators that it is made of.
+ * Schema: `lp_pool1d(Tensor self, float norm_type, int[1] kernel_size, int[1]? stride=None, bool ceil_mode=False)
+ * -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lp_pool1d(const trt_tensor* self, double norm_type, const int64_t* kernel_size, size_t
+    kernel_size_count, const int64_t* stride, size_t stride_count, bool ceil_mode, trt_tensor** out);
+
+/**
+ * The power average of each window: the sum of the `norm_type`-th powers of its elements, to the power 1 /
+ * `norm_type`. `stride` defaults to `kernel_size`.
+ * Gradient: through the operators that it is made of.
+ * Schema: `lp_pool2d(Tensor self, float norm_type, int[2] kernel_size, int[2]? stride=None, bool ceil_mode=False)
+ * -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lp_pool2d(const trt_tensor* self, double norm_type, const int64_t* kernel_size, size_t
+    kernel_size_count, const int64_t* stride, size_t stride_count, bool ceil_mode, trt_tensor** out);
+
+/**
  * Averages over windows chosen so that the output has `output_size`.
  * Dtypes: not complex.
  * Gradient: with respect to `self`.
@@ -5363,6 +5565,17 @@ TRT_API trt_status* trt_avg_pool3d(const trt_tensor* self, const int64_t* kernel
 TRT_API trt_status* trt_avg_pool3d_out(const trt_tensor* self, const int64_t* kernel_size, size_t kernel_size_count,
     const int64_t* stride, size_t stride_count, const int64_t* padding, size_t padding_count, bool ceil_mode, bool
     count_include_pad, const int64_t* divisor_override, trt_tensor* out);
+
+/**
+ * The power average of each window: the sum of the `norm_type`-th powers of its elements, to the power 1 /
+ * `norm_type`. `stride` defaults to `kernel_size`.
+ * Gradient: through the operators that it is made of.
+ * Schema: `lp_pool3d(Tensor self, float norm_type, int[3] kernel_size, int[3]? stride=None, bool ceil_mode=False)
+ * -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_lp_pool3d(const trt_tensor* self, double norm_type, const int64_t* kernel_size, size_t
+    kernel_size_count, const int64_t* stride, size_t stride_count, bool ceil_mode, trt_tensor** out);
 
 /**
  * Averages over windows chosen so that the output has `output_size`.
@@ -9896,6 +10109,16 @@ TRT_API trt_status* trt_squeeze(const trt_tensor* self, trt_tensor** out);
  * @since 0.1
  */
 TRT_API trt_status* trt_squeeze_dim(const trt_tensor* self, int64_t dim, trt_tensor** out);
+
+/**
+ * A view without those of the dimensions `dim` whose size is 1.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
+ * Schema: `squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_squeeze_dims(const trt_tensor* self, const int64_t* dim, size_t dim_count, trt_tensor**
+    out);
 
 /**
  * A view with a new dimension of size 1 at `dim`.

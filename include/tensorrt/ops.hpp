@@ -266,6 +266,141 @@ inline Tensor block_diag(TensorList tensors) {
   return Tensor::adopt(out_c);
 }
 /**
+ * The Kronecker product: each element of `self` times the whole of `other`. Leading dimensions of size 1 are added to the one with fewer.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor kron(const Tensor& self, const Tensor& other) {
+  trt_tensor* out_c{};
+  check(trt_kron(self.get(), other.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `kron`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& kron_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_kron_out(self.get(), other.get(), out.get()));
+  return out;
+}
+/**
+ * The Vandermonde matrix of the vector `x`: the powers `N` - 1 to 0 (0 to `N` - 1 with `increasing`) of each element as a row. `N` is the number of
+ * elements by default.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor vander(const Tensor& x, std::optional<std::int64_t> N = std::nullopt, bool increasing = false) {
+  trt_tensor* out_c{};
+  check(trt_vander(x.get(), N ? &*N : nullptr, increasing, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The coordinates, one tensor for each dimension, of flat positions in a contiguous tensor of `shape`. Integers.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::vector<Tensor> unravel_index(const Tensor& indices, IntArrayRef shape) {
+  trt_tensor_list* out_c{};
+  check(trt_unravel_index(indices.get(), shape.data(), shape.size(), &out_c));
+  return detail::take(out_c);
+}
+/**
+ * `1 - abs(2 k / m - 1)` for k = 0, 1, ...; m is `window_length` if `periodic`, else one less.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor bartlett_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype, std::optional<Device> device) {
+  const trt_device device_c = device ? device->c() : trt_device{};
+  trt_tensor* out_c{};
+  check(trt_bartlett_window(window_length, periodic, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, device ? &device_c : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor bartlett_window(std::int64_t window_length, const TensorOptions& options = {}) {
+  return detail::with_grad(bartlett_window(window_length, true, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor bartlett_window(std::int64_t window_length, bool periodic, const TensorOptions& options = {}) {
+  return detail::with_grad(bartlett_window(window_length, periodic, options.dtype(), options.device()), options);
+}
+/**
+ * `0.42 - 0.5 cos(2 pi k / m) + 0.08 cos(4 pi k / m)` for k = 0, 1, ...; m is `window_length` if `periodic`, else one less.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor blackman_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype, std::optional<Device> device) {
+  const trt_device device_c = device ? device->c() : trt_device{};
+  trt_tensor* out_c{};
+  check(trt_blackman_window(window_length, periodic, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, device ? &device_c : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor blackman_window(std::int64_t window_length, const TensorOptions& options = {}) {
+  return detail::with_grad(blackman_window(window_length, true, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor blackman_window(std::int64_t window_length, bool periodic, const TensorOptions& options = {}) {
+  return detail::with_grad(blackman_window(window_length, periodic, options.dtype(), options.device()), options);
+}
+/**
+ * `alpha - beta cos(2 pi k / m)` for k = 0, 1, ...; m is `window_length` if `periodic`, else one less.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor hamming_window(std::int64_t window_length, bool periodic, double alpha, double beta, std::optional<DType> dtype, std::optional<Device> device) {
+  const trt_device device_c = device ? device->c() : trt_device{};
+  trt_tensor* out_c{};
+  check(trt_hamming_window(window_length, periodic, alpha, beta, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, device ? &device_c : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor hamming_window(std::int64_t window_length, const TensorOptions& options = {}) {
+  return detail::with_grad(hamming_window(window_length, true, 0.54, 0.46, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor hamming_window(std::int64_t window_length, bool periodic, const TensorOptions& options = {}) {
+  return detail::with_grad(hamming_window(window_length, periodic, 0.54, 0.46, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor hamming_window(std::int64_t window_length, bool periodic, double alpha, const TensorOptions& options = {}) {
+  return detail::with_grad(hamming_window(window_length, periodic, alpha, 0.46, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor hamming_window(std::int64_t window_length, bool periodic, double alpha, double beta, const TensorOptions& options = {}) {
+  return detail::with_grad(hamming_window(window_length, periodic, alpha, beta, options.dtype(), options.device()), options);
+}
+/**
+ * `0.5 - 0.5 cos(2 pi k / m)` for k = 0, 1, ...; m is `window_length` if `periodic`, else one less.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor hann_window(std::int64_t window_length, bool periodic, std::optional<DType> dtype, std::optional<Device> device) {
+  const trt_device device_c = device ? device->c() : trt_device{};
+  trt_tensor* out_c{};
+  check(trt_hann_window(window_length, periodic, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, device ? &device_c : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor hann_window(std::int64_t window_length, const TensorOptions& options = {}) {
+  return detail::with_grad(hann_window(window_length, true, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor hann_window(std::int64_t window_length, bool periodic, const TensorOptions& options = {}) {
+  return detail::with_grad(hann_window(window_length, periodic, options.dtype(), options.device()), options);
+}
+/**
+ * `i0(beta sqrt(1 - (2 k / m - 1)^2)) / i0(beta)` for k = 0, 1, ...; m is `window_length` if `periodic`, else one less.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor kaiser_window(std::int64_t window_length, bool periodic, double beta, std::optional<DType> dtype, std::optional<Device> device) {
+  const trt_device device_c = device ? device->c() : trt_device{};
+  trt_tensor* out_c{};
+  check(trt_kaiser_window(window_length, periodic, beta, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, device ? &device_c : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor kaiser_window(std::int64_t window_length, const TensorOptions& options = {}) {
+  return detail::with_grad(kaiser_window(window_length, true, 12.0, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor kaiser_window(std::int64_t window_length, bool periodic, const TensorOptions& options = {}) {
+  return detail::with_grad(kaiser_window(window_length, periodic, 12.0, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor kaiser_window(std::int64_t window_length, bool periodic, double beta, const TensorOptions& options = {}) {
+  return detail::with_grad(kaiser_window(window_length, periodic, beta, options.dtype(), options.device()), options);
+}
+/**
  * `steps` powers of `base`, with exponents evenly spaced from `start` to `end`.
  * Gradient: through the operators that it is made of.
  */
@@ -2207,6 +2342,38 @@ inline const Tensor& hstack_out(const Tensor& out, TensorList tensors) {
   return out;
 }
 /**
+ * The same as cat.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor concatenate(TensorList tensors, std::int64_t dim = 0) {
+  const auto tensors_handles = detail::handles(tensors);
+  trt_tensor* out_c{};
+  check(trt_concatenate(tensors_handles.data(), tensors_handles.size(), dim, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `concatenate`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& concatenate_out(const Tensor& out, TensorList tensors, std::int64_t dim = 0) {
+  const auto tensors_handles = detail::handles(tensors);
+  check(trt_concatenate_out(tensors_handles.data(), tensors_handles.size(), dim, out.get()));
+  return out;
+}
+/**
+ * The same as vstack.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor row_stack(TensorList tensors) {
+  const auto tensors_handles = detail::handles(tensors);
+  trt_tensor* out_c{};
+  check(trt_row_stack(tensors_handles.data(), tensors_handles.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `row_stack`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& row_stack_out(const Tensor& out, TensorList tensors) {
+  const auto tensors_handles = detail::handles(tensors);
+  check(trt_row_stack_out(tensors_handles.data(), tensors_handles.size(), out.get()));
+  return out;
+}
+/**
  * The tensors, at least 2-D, joined along dimension 0.
  * Gradient: through the operators that it is made of.
  */
@@ -2935,6 +3102,20 @@ inline Tensor vdot(const Tensor& self, const Tensor& other) {
 /** Out form of `vdot`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& vdot_out(const Tensor& out, const Tensor& self, const Tensor& other) {
   check(trt_vdot_out(self.get(), other.get(), out.get()));
+  return out;
+}
+/**
+ * The same as outer.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor ger(const Tensor& self, const Tensor& vec2) {
+  trt_tensor* out_c{};
+  check(trt_ger(self.get(), vec2.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `ger`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& ger_out(const Tensor& out, const Tensor& self, const Tensor& vec2) {
+  check(trt_ger_out(self.get(), vec2.get(), out.get()));
   return out;
 }
 /**
@@ -4200,6 +4381,52 @@ inline Tensor dropout(const Tensor& input, double p = 0.5, bool training = true,
   return Tensor::adopt(out_c);
 }
 /**
+ * dropout of whole channels: one draw for each sample and channel of `input` [n, c, ...].
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor feature_dropout(const Tensor& input, double p = 0.5, bool training = true, const Generator& generator = {}) {
+  trt_tensor* out_c{};
+  check(trt_feature_dropout(input.get(), p, training, generator.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * dropout for SELU networks: dropped elements become SELU's value at -inf, and the result is scaled and shifted so that mean 0 and variance 1 stay.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor alpha_dropout(const Tensor& input, double p = 0.5, bool training = false, const Generator& generator = {}) {
+  trt_tensor* out_c{};
+  check(trt_alpha_dropout(input.get(), p, training, generator.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * alpha_dropout of whole channels: one draw for each sample and channel of `input` [n, c, ...].
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor feature_alpha_dropout(const Tensor& input, double p = 0.5, bool training = false, const Generator& generator = {}) {
+  trt_tensor* out_c{};
+  check(trt_feature_alpha_dropout(input.get(), p, training, generator.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * leaky_relu whose slope is drawn for each element, uniform from `lower` to `upper`; outside of training their mean.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor rrelu(const Tensor& self, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, const Generator& generator = {}) {
+  trt_tensor* out_c{};
+  check(trt_rrelu(self.get(), lower, upper, training, generator.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * A sample of the Gumbel-softmax distribution, `softmax((logits + g) / tau)` along `dim` with Gumbel noise g; with `hard` as a one-hot vector, whose
+ * gradient is that of the soft sample (Jang et al., 2017).
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor gumbel_softmax(const Tensor& logits, double tau = 1, bool hard = false, std::int64_t dim = -1, const Generator& generator = {}) {
+  trt_tensor* out_c{};
+  check(trt_gumbel_softmax(logits.get(), tau, hard, dim, generator.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
  * dropout, with the bool mask of the elements that it kept.
  * Dtypes: not complex.
  * Gradient: with respect to `input`.
@@ -4750,6 +4977,26 @@ inline Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, OptionalIn
   return Tensor::adopt(out_c);
 }
 /**
+ * The power average of each window: the sum of the `norm_type`-th powers of its elements, to the power 1 / `norm_type`. `stride` defaults to
+ * `kernel_size`.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor lp_pool1d(const Tensor& self, double norm_type, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, bool ceil_mode = false) {
+  trt_tensor* out_c{};
+  check(trt_lp_pool1d(self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * The power average of each window: the sum of the `norm_type`-th powers of its elements, to the power 1 / `norm_type`. `stride` defaults to
+ * `kernel_size`.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor lp_pool2d(const Tensor& self, double norm_type, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, bool ceil_mode = false) {
+  trt_tensor* out_c{};
+  check(trt_lp_pool2d(self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode, &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
  * Averages over windows chosen so that the output has `output_size`.
  * Dtypes: not complex.
  * Gradient: with respect to `self`.
@@ -5074,6 +5321,16 @@ inline Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, OptionalIn
 inline const Tensor& avg_pool3d_out(const Tensor& out, const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, IntArrayRef padding = {0, 0, 0}, bool ceil_mode = false, bool count_include_pad = true, std::optional<std::int64_t> divisor_override = std::nullopt) {
   check(trt_avg_pool3d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, divisor_override ? &*divisor_override : nullptr, out.get()));
   return out;
+}
+/**
+ * The power average of each window: the sum of the `norm_type`-th powers of its elements, to the power 1 / `norm_type`. `stride` defaults to
+ * `kernel_size`.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor lp_pool3d(const Tensor& self, double norm_type, IntArrayRef kernel_size, OptionalIntArrayRef stride = {}, bool ceil_mode = false) {
+  trt_tensor* out_c{};
+  check(trt_lp_pool3d(self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode, &out_c));
+  return Tensor::adopt(out_c);
 }
 /**
  * Averages over windows chosen so that the output has `output_size`.
@@ -9406,6 +9663,16 @@ inline Tensor squeeze(const Tensor& self, std::int64_t dim) {
   return Tensor::adopt(out_c);
 }
 /**
+ * A view without those of the dimensions `dim` whose size is 1.
+ * The result is a view: it shares the memory of `self`.
+ * Gradient: with respect to `self`.
+ */
+inline Tensor squeeze(const Tensor& self, IntArrayRef dim) {
+  trt_tensor* out_c{};
+  check(trt_squeeze_dims(self.get(), dim.data(), dim.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
  * A view with a new dimension of size 1 at `dim`.
  * The result is a view: it shares the memory of `self`.
  * Gradient: with respect to `self`.
@@ -10631,6 +10898,7 @@ inline Tensor Tensor::broadcast_to(IntArrayRef size) const { return trt::broadca
 inline Tensor Tensor::ravel() const { return trt::ravel(*this); }
 inline Tensor Tensor::type_as(const Tensor& other) const { return trt::type_as(*this, other); }
 inline Tensor Tensor::narrow_copy(std::int64_t dim, std::int64_t start, std::int64_t length) const { return trt::narrow_copy(*this, dim, start, length); }
+inline Tensor Tensor::kron(const Tensor& other) const { return trt::kron(*this, other); }
 inline Tensor Tensor::real() const { return trt::real(*this); }
 inline Tensor Tensor::imag() const { return trt::imag(*this); }
 inline Tensor Tensor::isreal() const { return trt::isreal(*this); }
@@ -10818,6 +11086,7 @@ inline Tensor Tensor::bmm(const Tensor& mat2) const { return trt::bmm(*this, mat
 inline Tensor Tensor::mv(const Tensor& vec) const { return trt::mv(*this, vec); }
 inline Tensor Tensor::dot(const Tensor& tensor) const { return trt::dot(*this, tensor); }
 inline Tensor Tensor::vdot(const Tensor& other) const { return trt::vdot(*this, other); }
+inline Tensor Tensor::ger(const Tensor& vec2) const { return trt::ger(*this, vec2); }
 inline Tensor Tensor::outer(const Tensor& vec2) const { return trt::outer(*this, vec2); }
 inline Tensor Tensor::addmm(const Tensor& mat1, const Tensor& mat2, Scalar beta, Scalar alpha) const { return trt::addmm(*this, mat1, mat2, beta, alpha); }
 inline const Tensor& Tensor::addmm_(const Tensor& mat1, const Tensor& mat2, Scalar beta, Scalar alpha) const { return trt::addmm_(*this, mat1, mat2, beta, alpha); }
@@ -10889,6 +11158,7 @@ inline Tensor Tensor::softmin(std::int64_t dim, std::optional<DType> dtype) cons
 inline Tensor Tensor::gelu(const std::string& approximate) const { return trt::gelu(*this, approximate); }
 inline Tensor Tensor::glu(std::int64_t dim) const { return trt::glu(*this, dim); }
 inline Tensor Tensor::prelu(const Tensor& weight) const { return trt::prelu(*this, weight); }
+inline Tensor Tensor::rrelu(double lower, double upper, bool training, const Generator& generator) const { return trt::rrelu(*this, lower, upper, training, generator); }
 inline Tensor Tensor::im2col(IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) const { return trt::im2col(*this, kernel_size, dilation, padding, stride); }
 inline Tensor Tensor::col2im(IntArrayRef output_size, IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) const { return trt::col2im(*this, output_size, kernel_size, dilation, padding, stride); }
 inline Tensor Tensor::one_hot(std::int64_t num_classes) const { return trt::one_hot(*this, num_classes); }
@@ -10898,6 +11168,8 @@ inline Tensor Tensor::max_pool1d(IntArrayRef kernel_size, OptionalIntArrayRef st
 inline std::tuple<Tensor, Tensor> Tensor::max_pool1d_with_indices(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) const { return trt::max_pool1d_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode); }
 inline Tensor Tensor::avg_pool2d(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<std::int64_t> divisor_override) const { return trt::avg_pool2d(*this, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override); }
 inline Tensor Tensor::avg_pool1d(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad) const { return trt::avg_pool1d(*this, kernel_size, stride, padding, ceil_mode, count_include_pad); }
+inline Tensor Tensor::lp_pool1d(double norm_type, IntArrayRef kernel_size, OptionalIntArrayRef stride, bool ceil_mode) const { return trt::lp_pool1d(*this, norm_type, kernel_size, stride, ceil_mode); }
+inline Tensor Tensor::lp_pool2d(double norm_type, IntArrayRef kernel_size, OptionalIntArrayRef stride, bool ceil_mode) const { return trt::lp_pool2d(*this, norm_type, kernel_size, stride, ceil_mode); }
 inline Tensor Tensor::adaptive_avg_pool2d(IntArrayRef output_size) const { return trt::adaptive_avg_pool2d(*this, output_size); }
 inline Tensor Tensor::adaptive_avg_pool1d(IntArrayRef output_size) const { return trt::adaptive_avg_pool1d(*this, output_size); }
 inline Tensor Tensor::adaptive_max_pool2d(IntArrayRef output_size) const { return trt::adaptive_max_pool2d(*this, output_size); }
@@ -10910,6 +11182,7 @@ inline Tensor Tensor::channel_shuffle(std::int64_t groups) const { return trt::c
 inline Tensor Tensor::max_pool3d(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) const { return trt::max_pool3d(*this, kernel_size, stride, padding, dilation, ceil_mode); }
 inline std::tuple<Tensor, Tensor> Tensor::max_pool3d_with_indices(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) const { return trt::max_pool3d_with_indices(*this, kernel_size, stride, padding, dilation, ceil_mode); }
 inline Tensor Tensor::avg_pool3d(IntArrayRef kernel_size, OptionalIntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<std::int64_t> divisor_override) const { return trt::avg_pool3d(*this, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override); }
+inline Tensor Tensor::lp_pool3d(double norm_type, IntArrayRef kernel_size, OptionalIntArrayRef stride, bool ceil_mode) const { return trt::lp_pool3d(*this, norm_type, kernel_size, stride, ceil_mode); }
 inline Tensor Tensor::adaptive_avg_pool3d(IntArrayRef output_size) const { return trt::adaptive_avg_pool3d(*this, output_size); }
 inline Tensor Tensor::adaptive_max_pool3d(IntArrayRef output_size) const { return trt::adaptive_max_pool3d(*this, output_size); }
 inline std::tuple<Tensor, Tensor> Tensor::adaptive_max_pool3d_with_indices(IntArrayRef output_size) const { return trt::adaptive_max_pool3d_with_indices(*this, output_size); }
@@ -11255,6 +11528,7 @@ inline Tensor Tensor::slice(std::int64_t dim, std::optional<std::int64_t> start,
 inline Tensor Tensor::select(std::int64_t dim, std::int64_t index) const { return trt::select(*this, dim, index); }
 inline Tensor Tensor::squeeze() const { return trt::squeeze(*this); }
 inline Tensor Tensor::squeeze(std::int64_t dim) const { return trt::squeeze(*this, dim); }
+inline Tensor Tensor::squeeze(IntArrayRef dim) const { return trt::squeeze(*this, dim); }
 inline Tensor Tensor::unsqueeze(std::int64_t dim) const { return trt::unsqueeze(*this, dim); }
 inline Tensor Tensor::unfold(std::int64_t dimension, std::int64_t size, std::int64_t step) const { return trt::unfold(*this, dimension, size, step); }
 inline Tensor Tensor::diagonal(std::int64_t offset, std::int64_t dim1, std::int64_t dim2) const { return trt::diagonal(*this, offset, dim1, dim2); }

@@ -63,6 +63,30 @@ SELU_SCALE, SELU_NEGATIVE = 1.0507009873554805, 1.7580993408473768
 # (operator, arguments, results, gradients of the sum of the results: one for every float64 argument, None to leave them out). A number as result
 # stands for a 0-d tensor, a dict at the end of the arguments for those that go by name.
 TABLE = [
+    ("squeeze.dims", [F([[[1.0], [2.0]]]), [0, 2]], [[1.0, 2.0]], [[[[1.0], [1.0]]]]),
+    ("squeeze.dims", [F([[[1.0], [2.0]]]), [-1, 1]], [[[1.0, 2.0]]], [[[[1.0], [1.0]]]]),
+    ("squeeze.dims", [F([[1.0]]), []], [[[1.0]]], [[[1.0]]]),
+    ("squeeze.dims", [F(2.0), [0]], [2.0], [1.0]),
+    # Products of Kronecker and powers of Vandermonde, windows, power averages
+    ("kron", [F([[1.0, 2.0]]), F([[0.0, 1.0], [-1.0, 3.0]])], [[[0.0, 1.0, 0.0, 2.0], [-1.0, 3.0, -2.0, 6.0]]], [[[3.0, 3.0]], [[3.0, 3.0], [3.0, 3.0]]]),
+    ("kron", [F(3.0), F([1.0, 2.0])], [[3.0, 6.0]], [3.0, [3.0, 3.0]]),
+    ("kron", [I([1, 2]), I([[1, 10]])], [[[1, 10, 2, 20]]], None),
+    ("vander", [I([1, 2, 3])], [[[1, 1, 1], [4, 2, 1], [9, 3, 1]]], None),
+    ("vander", [F([2.0, 3.0]), {"N": 4, "increasing": True}], [[[1.0, 2.0, 4.0, 8.0], [1.0, 3.0, 9.0, 27.0]]], [[17.0, 34.0]]),
+    ("vander", [F([2.0]), {"N": 0}], [[[]]], None),
+    ("unravel_index", [I([0, 5, 11]), [3, 4]], [[0, 1, 2], [0, 1, 3]], None),
+    ("hann_window", [5, True, {"dtype": trt.DTYPES["float64"]}], [[0.0, 0.3454915028125263, 0.9045084971874737, 0.9045084971874737, 0.3454915028125264]], None),
+    ("hann_window", [5, False, {"dtype": trt.DTYPES["float64"]}], [[0.0, 0.5, 1.0, 0.5, 0.0]], None),
+    ("hann_window", [1, {"dtype": trt.DTYPES["float64"]}], [[1.0]], None),
+    ("hann_window", [0], [[]], None),
+    ("hamming_window", [5, {"dtype": trt.DTYPES["float64"]}], [[0.08, 0.3978521825875242, 0.9121478174124757, 0.912147817412476, 0.3978521825875243]], None),
+    ("bartlett_window", [5, {"dtype": trt.DTYPES["float64"]}], [[0.0, 0.4, 0.8, 0.8, 0.4]], None),
+    ("blackman_window", [5, {"dtype": trt.DTYPES["float64"]}], [[0.0, 0.20077014326253045, 0.8492298567374694, 0.8492298567374696, 0.20077014326253056]], None),
+    ("kaiser_window", [5, {"dtype": trt.DTYPES["float64"]}], [[5.2773441320097665e-05, 0.10171968770956323, 0.7929398341014605, 0.7929398341014605, 0.10171968770956323]], None),
+    ("lp_pool1d", [F([[3.0, 4.0, -6.0, 8.0, 9.0]]), 2.0, [2]], [[[5.0, 10.0]]], [[[0.6, 0.8, -0.6, 0.8, 0.0]]]),
+    ("lp_pool1d", [F([[3.0, 4.0, 9.0]]), 2.0, [2], {"ceil_mode": True}], [[[5.0, 9.0 * 2.0**0.5]]], None),
+    ("lp_pool2d", [F([[[1.0, 2.0], [3.0, 4.0]]]), 1.0, [2, 2]], [[[[10.0]]]], [[[[1.0, 1.0], [1.0, 1.0]]]]),
+    ("lp_pool3d", [F([[[[3.0, 4.0]]]]), 2.0, [1, 1, 2]], [[[[[5.0]]]]], [[[[[0.6, 0.8]]]]]),
     # Windows and places at the borders: infinities and NaN in pools, indices of the first of equal maxima, positions outside
     ("max_pool3d_with_indices", [F([[[[-inf, -inf]]]]), [1, 1, 2]], [[[[[-inf]]]], [[[[0]]]]], None),
     ("max_pool3d_with_indices", [F([[[[nan, 3.0, nan]]]]), [1, 1, 3]], [[[[[nan]]]], [[[[2]]]]], [[[[[0.0, 0.0, 1.0]]]]]),
@@ -365,6 +389,18 @@ TABLE = [
 
 # (operator, arguments, code, part of the message)
 REFUSED = [
+    ("squeeze.dims", [F([[1.0]]), [0, -2]], "INVALID_ARGUMENT", "twice"),
+    ("squeeze.dims", [F([[1.0]]), [2]], "OUT_OF_RANGE", "squeeze"),
+    ("vander", [F([[1.0]])], "INVALID_ARGUMENT", "vector"),
+    ("unravel_index", [F([1.0]), [2]], "INVALID_ARGUMENT", "integers"),
+    ("unravel_index", [I([1]), [2**40, 2**40]], "INVALID_ARGUMENT", "shape"),
+    ("hann_window", [-1], "INVALID_ARGUMENT", "negative"),
+    ("hann_window", [4, {"dtype": trt.DTYPES["int64"]}], "INVALID_ARGUMENT", "floating"),
+    ("lp_pool1d", [F([[1.0]]), 0.0, [1]], "INVALID_ARGUMENT", "norm_type"),
+    ("feature_dropout", [F([1.0])], "INVALID_ARGUMENT", "channels"),
+    ("alpha_dropout", [F([1.0]), 1.5, True], "INVALID_ARGUMENT", "probability"),
+    ("rrelu", [F([1.0]), 2.0, 1.0], "INVALID_ARGUMENT", "lower"),
+    ("gumbel_softmax", [F([1.0]), 0.0], "INVALID_ARGUMENT", "tau"),
     ("conv3d", [F([[[[[1.0]]]]]), F([[[[[1.0]]]]]), {"stride": [0, 1, 1]}], "INVALID_ARGUMENT", "conv3d: stride"),
     ("conv3d", [F([[[[[1.0]]]]]), F([[[[[1.0, 1.0]]]]])], "INVALID_ARGUMENT", "smaller than the kernel"),
     ("conv_transpose3d", [F([[[[[1.0]]]]]), F([[[[[1.0]]]]]), {"output_padding": [1, 0, 0]}], "INVALID_ARGUMENT", "output_padding"),

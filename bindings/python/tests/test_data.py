@@ -176,6 +176,9 @@ class Loader(unittest.TestCase):
         for bad in (dict(batch_size=0), dict(num_workers=-1), dict(shuffle=True, sampler=[1]), dict(batch_sampler=[[1]], batch_size=2), dict(prefetch_factor=2)):
             with self.assertRaises((ValueError, RuntimeError), msg=bad):
                 list(DataLoader(d, **bad))
+        for size in (0, -1, 1.5, True, "2"):
+            with self.assertRaisesRegex(ValueError, "batch_size"):
+                DataLoader(d, batch_size=size)
         self.assertEqual(list(DataLoader(Squares(0))), [])
 
 

@@ -132,7 +132,11 @@ class NumPy(unittest.TestCase):
     def test_reading_only(self):
         a = np.ones(3)
         a.flags.writeable = False
-        self.assertEqual(trt.from_numpy(a).tolist(), [1, 1, 1])
+        for make in (trt.from_numpy, trt.as_tensor, lambda x: trt.frombuffer(x, dtype=trt.float64)):
+            with self.assertWarnsRegex(UserWarning, "not writable"):
+                self.assertEqual(make(a).tolist(), [1, 1, 1])
+        with self.assertWarnsRegex(UserWarning, "not writable"):
+            trt.frombuffer(b"1234", dtype=trt.uint8)
 
 
 class Buffers(unittest.TestCase):
@@ -294,6 +298,10 @@ class Files(unittest.TestCase):
             trt.load(self.path)
         with self.assertRaises(OSError):
             trt.save({"a": trt.ones(1)}, "/no/such/folder/file")
+        for names in ({1: trt.ones(1), "1": trt.zeros(1)}, {"a.b": trt.ones(1), "a": {"b": trt.zeros(1)}}):
+            with self.assertRaisesRegex(ValueError, "two tensors would have the name"):
+                trt.save(names, self.path)
+        self.assertFalse(os.path.exists(self.path))
         with open(self.path, "wb") as f:
             f.write(b"x" * 100)
         with self.assertRaises(trt.DataError):

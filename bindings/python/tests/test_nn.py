@@ -520,7 +520,7 @@ class Layers(unittest.TestCase):
         x5, x4, x3, x2 = trt.randn(2, 4, 4, 4, 4), trt.randn(2, 4, 8, 8), trt.randn(2, 4, 8), trt.randn(3, 4)
         for m, inputs in ((nn.ConvTranspose2d(4, 2, 3, stride=2, output_padding=1), (x4,)), (nn.ConvTranspose1d(4, 2, 3), (x3,)), (nn.InstanceNorm2d(4, affine=True), (x4,)),
                           (nn.InstanceNorm1d(4, track_running_stats=True), (x3,)), (nn.LocalResponseNorm(2), (x4,)), (nn.MaxPool1d(2), (x3,)), (nn.AvgPool1d(2), (x3,)),
-                          (nn.AdaptiveAvgPool1d(3), (x3,)), (nn.AdaptiveMaxPool1d(3), (x3,)), (nn.ZeroPad2d(1), (x4,)), (nn.ConstantPad1d((1, 2), 3.0), (x3,)),
+                          (nn.AdaptiveAvgPool1d(3), (x3,)), (nn.AdaptiveMaxPool1d(3), (x3,)), (nn.ZeroPad2d(1), (x4,)), (nn.LPPool1d(2, 3), (x3,)), (nn.LPPool2d(2, 3, stride=2), (x4,)), (nn.ConstantPad1d((1, 2), 3.0), (x3,)),
                           (nn.Bilinear(4, 4, 2), (x2, x2)), (nn.CosineSimilarity(), (x2, x2)), (nn.PairwiseDistance(), (x2, x2)), (nn.PReLU(4), (x2,)), (nn.GLU(), (x2,)),
                           (nn.SELU(), (x2,)), (nn.CELU(), (x2,)), (nn.Hardtanh(), (x2,)), (nn.Hardsigmoid(), (x2,)), (nn.Hardshrink(), (x2,)), (nn.Softshrink(), (x2,)),
                           (nn.Tanhshrink(), (x2,)), (nn.Softsign(), (x2,)), (nn.LogSigmoid(), (x2,)), (nn.Softmin(dim=1), (x2,)), (nn.Threshold(0.1, 20), (x2,)),
@@ -573,6 +573,83 @@ class Layers(unittest.TestCase):
         for bad in (lambda: F.embedding_bag(rows, table), lambda: F.embedding_bag(rows, table, trt.tensor([1])), lambda: F.embedding_bag(rows, table, trt.tensor([0, 9])),
                     lambda: F.embedding_bag(rows, table, offsets, mode="prod")):
             self.assertRaises(ValueError, bad)
+
+    def test_state_of_something_else(self):
+        for bad in (None, 5, [("weight", trt.ones(1))]):
+            with self.assertRaisesRegex(TypeError, "state_dict"):
+                nn.Linear(1, 1).load_state_dict(bad)
+
+    def test_paddings(self):
+        x = trt.arange(8.0).reshape(1, 2, 4)
+        self.assertEqual(nn.CircularPad1d((1, 0))(x)[0, 0].tolist(), [3, 0, 1, 2, 3])
+        self.assertEqual(nn.ReflectionPad1d(2)(x)[0, 0].tolist(), [2, 1, 0, 1, 2, 3, 2, 1])
+        self.assertEqual(nn.ReplicationPad1d((0, 2))(x)[0, 1].tolist(), [4, 5, 6, 7, 7, 7])
+        self.assertEqual(nn.ZeroPad1d(1)(x).shape, (1, 2, 6))
+        self.assertEqual(nn.ConstantPad3d(1, 2.5)(trt.zeros(1, 1, 1, 1, 1)).sum().item(), 26 * 2.5)
+        for kind in ("Circular", "Reflection", "Replication", "Zero"):
+            for n in (1, 2, 3):
+                pad = getattr(nn, f"{kind}Pad{n}d")(1)
+                self.assertEqual(pad(trt.rand(2, 3, *[4] * n)).shape, (2, 3, *[6] * n))
+                self.assertEqual(repr(pad), f"{kind}Pad{n}d({(1,) * 2 * n})")
+        self.assertEqual(repr(nn.ConstantPad1d(1, 0.5)), "ConstantPad1d(padding=(1, 1), value=0.5)")
+
+    def test_dropouts(self):
+        trt.manual_seed(5)
+        x = trt.ones(64, 16, 3, 3)
+        for layer, shape in ((nn.Dropout1d(0.25), (64, 16, 9)), (nn.Dropout2d(0.25), (64, 16, 3, 3)), (nn.Dropout3d(0.25), (64, 16, 3, 3, 1))):
+            z = x.reshape(shape)
+            y = layer(z).reshape(64, 16, 9)
+            self.assertTrue((y == y[:, :, :1]).all().item(), "a channel is dropped as a whole")
+            self.assertEqual(set(y.unique().tolist()), {0.0, y.max().item()})
+            self.assertAlmostEqual(y.max().item(), 1 / 0.75, 5)
+            self.assertAlmostEqual((y > 0).float().mean().item(), 0.75, delta=0.06)
+            self.assertTrue(trt.equal(layer.eval()(z), z))
+        self.assertEqual(F.dropout1d(trt.ones(5, 4)).shape, (5, 4))
+        self.assertEqual(F.dropout3d(trt.ones(5, 4, 4, 4)).shape, (5, 4, 4, 4))
+        for f, bad in ((F.dropout1d, x), (F.dropout3d, x[0, 0])):
+            with self.assertRaisesRegex(ValueError, "dimensions"):
+                f(bad)
+        with self.assertWarnsRegex(UserWarning, "dropout2d"):
+            F.dropout2d(x[0, 0])
+        z = trt.randn(200000)
+        y = nn.AlphaDropout(0.3)(z)
+        self.assertAlmostEqual(y.mean().item(), 0, delta=0.02)
+        self.assertAlmostEqual(y.std().item(), 1, delta=0.02)
+        y = nn.FeatureAlphaDropout(0.3)(trt.randn(2000, 50, 2))
+        self.assertAlmostEqual(y.std().item(), 1, delta=0.03)
+        c = y[:, :, 0] == y[:, :, 1]
+        self.assertAlmostEqual(c.float().mean().item(), 0.3, delta=0.02)
+
+    def test_random_activations(self):
+        trt.manual_seed(6)
+        x = trt.tensor([-1.0] * 3000 + [2.0] * 10, requires_grad=True)
+        y = nn.RReLU(0.1, 0.3)(x)
+        self.assertTrue(((y[:3000] <= -0.1) & (y[:3000] >= -0.3)).all().item())
+        self.assertAlmostEqual(y[:3000].mean().item(), -0.2, delta=0.01)
+        y.sum().backward()
+        self.assertTrue((x.grad[:3000] == -y[:3000]).all().item())
+        self.assertEqual(x.grad[3000:].tolist(), [1.0] * 10)
+        self.assertTrue(trt.allclose(nn.RReLU(0.1, 0.3).eval()(x), F.leaky_relu(x, 0.2)))
+        logits = trt.tensor([0.1, 0.2, 0.7]).log().expand(20000, 3).clone().requires_grad_()
+        hard = F.gumbel_softmax(logits, hard=True)
+        self.assertEqual(hard.sum(1).unique().tolist(), [1.0])
+        for share, p in zip(hard.mean(0).tolist(), (0.1, 0.2, 0.7)):
+            self.assertAlmostEqual(share, p, delta=0.02)
+        (hard * trt.tensor([1.0, 2.0, 3.0])).sum().backward()
+        self.assertGreater(logits.grad.abs().sum().item(), 0)
+        soft = F.gumbel_softmax(logits, tau=0.5, dim=0)
+        self.assertTrue(trt.allclose(soft.sum(0), trt.ones(3), atol=1e-3))
+        self.assertTrue(trt.allclose(nn.Softmax2d()(trt.rand(2, 3, 4, 5)).sum(1), trt.ones(2, 4, 5)))
+        u = trt.tensor([-1.0, 2.0])
+        self.assertIs(F.relu_(u), u)
+        self.assertEqual(u.tolist(), [0.0, 2.0])
+
+    def test_triplets_with_any_distance(self):
+        a, p, n = trt.randn(5, 3), trt.randn(5, 3), trt.randn(5, 3)
+        for swap in (False, True):
+            self.assertTrue(trt.allclose(nn.TripletMarginWithDistanceLoss(swap=swap)(a, p, n), F.triplet_margin_loss(a, p, n, swap=swap)))
+        taxi = F.triplet_margin_with_distance_loss(a, p, n, distance_function=lambda x, y: (x - y).abs().sum(1), margin=0.5, reduction="none")
+        self.assertTrue(trt.allclose(taxi, ((a - p).abs().sum(1) - (a - n).abs().sum(1) + 0.5).clamp_min(0)))
 
     def test_rms_norm(self):
         x = trt.randn(3, 4, dtype=trt.float64)

@@ -36,6 +36,15 @@ class Optimizers(unittest.TestCase):
         self.assertEqual(optim.AdamW([parameter(1.0)]).param_groups[0]["weight_decay"], 0.01)
         self.assertIs(optim.Adam([parameter(1.0)], amsgrad=True).param_groups[0]["amsgrad"], True)
 
+    def test_pairs(self):
+        for bad in ((0.9,), (0.9, 0.99, 0.999)):
+            with self.assertRaisesRegex(ValueError, "betas are two numbers"):
+                optim.Adam([parameter(1.0)], betas=bad)
+            o = optim.AdamW([parameter(1.0)])
+            with self.assertRaisesRegex(ValueError, "betas are two numbers"):
+                o.param_groups[0]["betas"] = bad
+            self.assertEqual(o.param_groups[0]["betas"], (0.9, 0.999))
+
     def test_groups(self):
         a, b, c = parameter(1.0), parameter(1.0), parameter(1.0)
         o = optim.SGD([{"params": [a]}, {"params": b, "lr": 0.25, "name": "second"}], lr=0.5)

@@ -23,11 +23,23 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 def from_numpy(array):
     """A tensor on the memory of a NumPy array, or of another object with a buffer: both see each other's changes. The tensor keeps the array alive."""
+    _warn_of_read_only(array, "from_numpy")
     return _C._from_buffer(array)
+
+
+def _warn_of_read_only(source, name):
+    try:
+        read_only = memoryview(source).readonly
+    except (TypeError, ValueError):  # told by what comes next
+        return
+    if read_only:
+        warnings.warn(f"{name}: the memory of the {type(source).__name__} is not writable; writing into the tensor is undefined behavior (copy the memory "
+                      "first, or make the tensor with trt.tensor)", stacklevel=3)
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """A vector on the memory of an object with a buffer: `count` elements (-1: all there are) from byte `offset` on."""
+    _warn_of_read_only(buffer, "frombuffer")
     view = memoryview(buffer).cast("B")
     if count == 0 or len(view) <= offset or offset < 0:
         raise ValueError(f"a buffer of {len(view)} bytes has nothing at offset {offset} for {count} elements")
@@ -61,6 +73,7 @@ def as_tensor(data, dtype=None, device=None):
     """`data` as a tensor, without a copy where that is possible: a tensor itself, or on the memory of an array."""
     if not isinstance(data, _C.TensorBase):
         if hasattr(data, "__array_interface__") and not hasattr(data, "item") or type(data).__name__ == "ndarray":
+            _warn_of_read_only(data, "as_tensor")
             try:
                 data = _C._from_buffer(data)
             except (TypeError, ValueError):

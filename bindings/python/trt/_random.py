@@ -1,5 +1,6 @@
 """Random streams."""
 
+import operator
 import secrets
 
 from trt import _C
@@ -22,7 +23,7 @@ class Generator:
 
     def manual_seed(self, seed: int) -> "Generator":
         """Starts the stream of that seed; gives self."""
-        _C.trt_generator_seed(self._handle, seed % 2**64)
+        _C.trt_generator_seed(self._handle, operator.index(seed) % 2**64)
         return self
 
     def seed(self) -> int:

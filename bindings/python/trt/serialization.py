@@ -16,6 +16,8 @@ def _encode(obj, name, tensors):
     """The structure of an object as JSON; its tensors are put into `tensors` by their path."""
     if isinstance(obj, _C.TensorBase):
         name = name or "tensor"
+        if name in tensors:
+            raise ValueError(f"save: two tensors would have the name '{name}' in the file; their keys differ by their types or by dots only")
         if obj.dtype.name == "complex128":  # the format has no name for it
             tensors[name] = _C._operators["view_as_real"](obj.detach())
             return {"complex": name}

@@ -190,6 +190,51 @@ Tensor block_diag(TensorList tensors) {
   return op::cat(strips, 0);
 }
 
+Tensor kron(const Tensor& self, const Tensor& other) {
+  const int64_t dims = std::max(self.dim(), other.dim());
+  DimVector left, right, shape;  // [a0, 1, a1, 1, ...] and [1, b0, 1, b1, ...]
+  for (int64_t d = 0; d < dims; ++d) {
+    const int64_t a = d < dims - self.dim() ? 1 : self.sizes()[at(d - (dims - self.dim()))];
+    const int64_t b = d < dims - other.dim() ? 1 : other.sizes()[at(d - (dims - other.dim()))];
+    left.push_back(a);
+    left.push_back(1);
+    right.push_back(1);
+    right.push_back(b);
+    int64_t size;
+    TRT_CHECK(!__builtin_mul_overflow(a, b, &size), "kron: the result is too large, got ", self, " and ", other);
+    shape.push_back(size);
+  }
+  return op::reshape(op::mul(op::reshape(self, left), op::reshape(other, right)), shape);
+}
+
+Tensor vander(const Tensor& x, std::optional<int64_t> N, bool increasing) {
+  TRT_CHECK(x.dim() == 1, "vander: a vector is needed, got ", x);
+  const int64_t n = N.value_or(x.sizes()[0]);
+  TRT_CHECK(n >= 0, "vander: N must not be negative, got ", n);
+  const DType type = x.dtype() == DType::Bool ? DType::Int64 : x.dtype();
+  Tensor powers = op::ones({x.sizes()[0], n}, type, x.device());
+  if (n > 1) {
+    const Tensor factors = op::expand(op::unsqueeze(op::to(x, type), -1), {x.sizes()[0], n - 1});
+    powers = op::cat({op::narrow(powers, 1, 0, 1), op::cumprod(factors, 1, type)}, 1);
+  }
+  return increasing ? powers : op::flip(powers, {1});
+}
+
+Tensors unravel_index(const Tensor& indices, IntArrayRef shape) {
+  TRT_CHECK(is_integral(indices.dtype(), false), "unravel_index: integers are needed as indices, got ", indices);
+  int64_t count = 1;
+  for (int64_t n : shape) TRT_CHECK(n >= 0 && !__builtin_mul_overflow(count, n, &count), "unravel_index: the shape ", shape, " is not one of a tensor");
+  Tensors out(shape.size());
+  Tensor rest = op::to(indices, DType::Int64);
+  for (size_t d = shape.size(); d-- > 0;) {
+    // Without elements in the tensor no position is valid; what is not checked must not divide by zero.
+    const Scalar size(std::max<int64_t>(shape[d], 1));
+    out[d] = op::remainder(rest, size);
+    rest = op::floor_divide(rest, size);
+  }
+  return out;
+}
+
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, std::optional<DType> dtype,
                 std::optional<Device> device) {
   const DType type = dtype.value_or(thread_state.default_dtype);

@@ -1,6 +1,7 @@
 // The 1-d forms of pooling, as 2-d pooling of images of height 1, and the forms without indices.
 #include "gen/all_ops.h"
 #include "gen/nn_pool_native.h"
+#include "gen/nn_volume_native.h"
 
 namespace trt::composite {
 
@@ -78,6 +79,36 @@ std::tuple<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& self, 
   auto [y, at] = op::adaptive_max_pool2d_with_indices(as_image(self, "adaptive_max_pool1d"),
                                                       {1, single(output_size, "adaptive_max_pool1d", "output_size")});
   return {op::squeeze(y, -2), op::squeeze(at, -2)};
+}
+
+namespace {
+
+// The mean of the powers, times the number of elements, to the inverse power.
+template <typename Mean>
+Tensor power_mean(const Tensor& self, double norm_type, IntArrayRef kernel, const char* op, const Mean& mean) {
+  TRT_CHECK(norm_type != 0, op, ": norm_type must not be 0");
+  TRT_CHECK(is_floating(self.dtype()), op, ": a floating-point input is needed, got ", self);
+  double count = 1;
+  for (int64_t k : kernel) count *= double(k);
+  const Tensor sum = op::mul(mean(op::pow(self, Scalar(norm_type))), Scalar(count));
+  return op::pow(sum, Scalar(1 / norm_type));
+}
+
+}  // namespace
+
+Tensor lp_pool1d(const Tensor& self, double norm_type, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, bool ceil_mode) {
+  return power_mean(self, norm_type, kernel_size, "lp_pool1d",
+                    [&](const Tensor& powers) { return op::avg_pool1d(powers, kernel_size, stride, IntArrayRef{0}, ceil_mode); });
+}
+
+Tensor lp_pool2d(const Tensor& self, double norm_type, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, bool ceil_mode) {
+  return power_mean(self, norm_type, kernel_size, "lp_pool2d",
+                    [&](const Tensor& powers) { return op::avg_pool2d(powers, kernel_size, stride, IntArrayRef{0, 0}, ceil_mode); });
+}
+
+Tensor lp_pool3d(const Tensor& self, double norm_type, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, bool ceil_mode) {
+  return power_mean(self, norm_type, kernel_size, "lp_pool3d",
+                    [&](const Tensor& powers) { return op::avg_pool3d(powers, kernel_size, stride, IntArrayRef{0, 0, 0}, ceil_mode); });
 }
 
 }  // namespace trt::composite

@@ -209,6 +209,22 @@ Tensor squeeze_dim(const Tensor& self, int64_t dim) {
   return alias_tensor(self, sizes, strides, self.storage_offset());
 }
 
+Tensor squeeze_dims(const Tensor& self, IntArrayRef dim) {
+  uint64_t given = 0;
+  for (int64_t d : dim) {
+    const int64_t w = wrap_dim(d, self.dim(), "squeeze");
+    TRT_CHECK(!((given >> w) & 1), "squeeze: dimension ", d, " appears twice in ", dim);
+    given |= uint64_t{1} << w;
+  }
+  DimVector sizes, strides;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (self.sizes()[at(i)] == 1 && ((given >> i) & 1)) continue;
+    sizes.push_back(self.sizes()[at(i)]);
+    strides.push_back(self.strides()[at(i)]);
+  }
+  return alias_tensor(self, sizes, strides, self.storage_offset());
+}
+
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
   const int64_t d = wrap_dim(dim, self.dim() + 1, "unsqueeze");
   DimVector sizes = dims_of(self.sizes()), strides = dims_of(self.strides());

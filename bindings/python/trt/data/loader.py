@@ -29,6 +29,8 @@ class DataLoader:
                  timeout=0, worker_init_fn=None, *, prefetch_factor=None, generator=None, persistent_workers=False, seed=None):
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable threads that make batches ahead.")
+        if batch_size is not None and (not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 1):
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size!r}")
         if prefetch_factor is not None and num_workers == 0:
             raise ValueError("prefetch_factor option could only be specified with num_workers > 0")
         iterable = isinstance(dataset, IterableDataset)

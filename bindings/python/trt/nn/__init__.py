@@ -5,6 +5,8 @@ from trt.nn.parameter import Buffer, Parameter
 from trt.nn.module import Module
 from trt.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from trt.nn.layers import *  # noqa: F403
+from trt.nn.dropout import *  # noqa: F403
+from trt.nn.padding import *  # noqa: F403
 from trt.nn.activations import *  # noqa: F403
 from trt.nn.recurrent import *  # noqa: F403
 from trt.nn.attention import *  # noqa: F403

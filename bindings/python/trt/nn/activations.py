@@ -5,8 +5,8 @@ from trt.nn import functional as F
 from trt.nn.module import Module
 from trt.nn.parameter import Parameter
 
-__all__ = ["CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6",
-           "SELU", "SiLU", "Sigmoid", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold"]
+__all__ = ["CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU",
+           "ReLU6", "SELU", "SiLU", "Sigmoid", "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold"]
 
 
 class _Activation(Module):
@@ -79,6 +79,29 @@ GLU = _module("GLU", F.glu, "The first half along `dim` times the sigmoid of the
 Softmax = _module("Softmax", F.softmax, "Softmax along `dim`.", {"dim": None})
 LogSoftmax = _module("LogSoftmax", F.log_softmax, "The logarithm of softmax along `dim`.", {"dim": None})
 Softmin = _module("Softmin", F.softmin, "Softmax of -x along `dim`.", {"dim": None})
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of [n, c, h, w] or [c, h, w]."""
+
+    def forward(self, input):
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: input must have 3 or 4 dimensions, got shape {list(input.shape)}")
+        return F.softmax(input, -3)
+
+
+class RReLU(Module):
+    """leaky_relu; in training the slope is drawn for each element, uniform from lower to upper, else their mean."""
+
+    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, input):
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self):
+        return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
 
 
 class PReLU(Module):

@@ -7,7 +7,8 @@ from trt import _C
 from trt.nn import functional as F
 from trt.nn import init
 from trt.nn.containers import ModuleList
-from trt.nn.layers import Dropout, LayerNorm, Linear, _parameter
+from trt.nn.dropout import Dropout
+from trt.nn.layers import LayerNorm, Linear, _parameter
 from trt.nn.module import Module
 
 __all__ = ["MultiheadAttention", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]

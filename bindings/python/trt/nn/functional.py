@@ -37,6 +37,23 @@ hardtanh = _activation("hardtanh", "x limited to [min_val, max_val].", ("min_val
 hardsigmoid = _activation("hardsigmoid", "relu6(x + 3) / 6.")
 hardswish = _activation("hardswish", "x * relu6(x + 3) / 6.")
 threshold = _activation("threshold", "x, or value where x <= threshold.", ("threshold", None), ("value", None))
+relu_, leaky_relu_, elu_, selu_, celu_, hardtanh_, threshold_ = (
+    getattr(_C.TensorBase, n) for n in ("relu_", "leaky_relu_", "elu_", "selu_", "celu_", "hardtanh_", "threshold_"))
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """leaky_relu whose slope is drawn for each element, uniform from lower to upper; outside of training their mean."""
+    return _written(input, _ops["rrelu"](input, lower, upper, training), inplace)
+
+
+def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+    """rrelu, into `input`."""
+    return rrelu(input, lower, upper, training, True)
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """A sample of the Gumbel-softmax distribution along `dim`; `hard`: one-hot, with the gradient of the soft sample. `eps` has no effect."""
+    return _ops["gumbel_softmax"](logits, tau, hard, dim)
 
 
 def _softmax_dim(name, input, stacklevel):
@@ -62,8 +79,60 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
 
 def dropout(input, p=0.5, training=True, inplace=False):
     """In training zeroes elements with probability p, and scales the others by 1 / (1 - p)."""
-    result = _ops["dropout"](input, p, training)
+    return _written(input, _ops["dropout"](input, p, training), inplace)
+
+
+def _written(input, result, inplace):
     return input.copy_(result) if inplace else result
+
+
+def _channel_dropout(name, input, dims, p, training, inplace):
+    if input.dim() == dims - 1:
+        return _channel_dropout(name, input.unsqueeze(0), dims, p, training, inplace).squeeze(0)
+    if input.dim() != dims:
+        raise ValueError(f"{name}: input must have {dims - 1} or {dims} dimensions, got shape {list(input.shape)}")
+    return _written(input, _ops["feature_dropout"](input, p, training), inplace)
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """dropout of whole channels of [n, c, l] or [c, l]."""
+    return _channel_dropout("dropout1d", input, 3, p, training, inplace)
+
+
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    """dropout of whole channels of [n, c, h, w]. As in PyTorch, three dimensions are [n, c, l]."""
+    if input.dim() not in (3, 4):
+        warnings.warn(f"dropout2d: {input.dim()} dimensions, where channels of images have 4", stacklevel=2)
+    return _written(input, _ops["feature_dropout"](input, p, training), inplace)
+
+
+def dropout3d(input, p=0.5, training=True, inplace=False):
+    """dropout of whole channels of [n, c, d, h, w] or [c, d, h, w]."""
+    return _channel_dropout("dropout3d", input, 5, p, training, inplace)
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """dropout that keeps mean 0 and variance 1, for networks with SELU."""
+    return _written(input, _ops["alpha_dropout"](input, p, training), inplace)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """alpha_dropout of whole channels."""
+    return _written(input, _ops["feature_alpha_dropout"](input, p, training), inplace)
+
+
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with any distance d; pairwise_distance by default."""
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_with_distance_loss: margin must be positive, got {margin}")
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"triplet_margin_with_distance_loss: unknown reduction '{reduction}'")
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    loss = (near - far + margin).clamp_min(0)
+    return loss if reduction == "none" else getattr(loss, reduction)()
 
 
 def _limit_norms(input, weight, max_norm, norm_type):

@@ -9,11 +9,11 @@ from trt.nn.module import Module
 from trt.nn.parameter import Parameter
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d",
-           "AvgPool2d", "AvgPool3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "ChannelShuffle", "ConstantPad1d", "ConstantPad2d", "Conv1d",
-           "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "CosineSimilarity", "Dropout", "Embedding", "EmbeddingBag", "Flatten",
-           "Fold", "GroupNorm", "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "Linear", "LocalResponseNorm", "MaxPool1d",
+           "AvgPool2d", "AvgPool3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "ChannelShuffle", "Conv1d",
+           "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "CosineSimilarity", "Embedding", "EmbeddingBag", "Flatten",
+           "Fold", "GroupNorm", "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "Linear", "LocalResponseNorm", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d",
            "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "PairwiseDistance", "PixelShuffle", "PixelUnshuffle", "RMSNorm", "Unflatten",
-           "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad2d"]
+           "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 _ops = _C._operators
 
@@ -495,21 +495,6 @@ class LocalResponseNorm(_Plain):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class Dropout(_Plain):
-    """In training zeroes elements with probability p, and scales the others by 1 / (1 - p)."""
-
-    options = ("p", "inplace")
-
-    def __init__(self, p=0.5, inplace=False):
-        super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"{type(self).__name__}: the probability must be between 0 and 1, got {p}")
-        self.p, self.inplace = p, inplace
-
-    def forward(self, input):
-        return F.dropout(input, self.p, self.training, self.inplace)
-
-
 class Flatten(_Plain):
     """Joins the dimensions start_dim to end_dim."""
 
@@ -638,6 +623,36 @@ class AvgPool3d(_Plain):
 
     def forward(self, input):
         return F.avg_pool3d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
+
+
+class _LPPool(_Plain):
+    options = ("norm_type", "kernel_size", "stride", "ceil_mode")
+    function = None
+
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+        super().__init__()
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
+
+    def forward(self, input):
+        return self.function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool1d(_LPPool):
+    """The power average of each window of [n, c, l]."""
+
+    function = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
+    """The power average of each window of [n, c, h, w]."""
+
+    function = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPool):
+    """The power average of each window of [n, c, d, h, w]."""
+
+    function = staticmethod(F.lp_pool3d)
 
 
 class _AdaptivePool(_Plain):
@@ -791,38 +806,6 @@ class Fold(_Plain):
 
     def forward(self, input):
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
-
-
-class _ConstantPad(_Plain):
-    options = ("padding", "value")
-    sides = 2
-
-    def __init__(self, padding, value):
-        super().__init__()
-        self.padding, self.value = _tuple(padding, self.sides), value
-
-    def forward(self, input):
-        return F.pad(input, self.padding, "constant", self.value)
-
-
-class ConstantPad1d(_ConstantPad):
-    """Adds a value on both sides of the last dimension."""
-
-
-class ConstantPad2d(_ConstantPad):
-    """Adds a value on all sides of the last two dimensions."""
-
-    sides = 4
-
-
-class ZeroPad2d(ConstantPad2d):
-    """Adds zeros on all sides of the last two dimensions."""
-
-    options = ("padding",)
-    repr_names = False
-
-    def __init__(self, padding):
-        super().__init__(padding, 0.0)
 
 
 class CosineSimilarity(_Plain):

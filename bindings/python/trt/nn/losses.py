@@ -5,7 +5,7 @@ from trt.nn.module import Module
 
 __all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss",
            "MSELoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss",
-           "SoftMarginLoss", "TripletMarginLoss"]
+           "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"]
 
 
 class _Loss(Module):
@@ -68,3 +68,15 @@ TripletMarginLoss = _loss("TripletMarginLoss", F.triplet_margin_loss, "max(0, d(
                           swap=False)
 PoissonNLLLoss = _loss("PoissonNLLLoss", F.poisson_nll_loss, "Negative log likelihood of Poisson counts.", log_input=True, full=False, eps=1e-8)
 GaussianNLLLoss = _loss("GaussianNLLLoss", F.gaussian_nll_loss, "Negative log likelihood of normal targets.", full=False, eps=1e-6)
+
+
+class TripletMarginWithDistanceLoss(Module):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with any distance d; pairwise_distance by default."""
+
+    def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+        super().__init__()
+        self.distance_function, self.margin, self.swap, self.reduction = distance_function, margin, swap, reduction
+
+    def forward(self, anchor, positive, negative):
+        return F.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap,
+                                                   reduction=self.reduction)

@@ -1,6 +1,7 @@
 """The base of all modules."""
 
 from collections import OrderedDict, namedtuple
+from collections.abc import Mapping
 import itertools
 import weakref
 
@@ -399,6 +400,8 @@ class Module:
     def load_state_dict(self, state_dict, strict=True, assign=False):
         """Copies the values of a state dict into the module. Names that are missing or unexpected (strict only) and shapes that differ are told in one error, and
         nothing has changed then."""
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict).__name__}.")
         own = self.state_dict(keep_vars=True)
         missing, unexpected = [k for k in own if k not in state_dict], [k for k in state_dict if k not in own]
         errors = []

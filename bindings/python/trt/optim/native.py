@@ -11,6 +11,14 @@ _PAIRS = {"betas": ("beta1", "beta2")}
 _FLAGS = ("nesterov", "maximize", "amsgrad")
 
 
+def _pair(key, value):
+    """(name, number) of the two options of the library that `key` stands for."""
+    numbers = tuple(value)
+    if len(numbers) != 2:
+        raise ValueError(f"{key} are two numbers, got {value!r}")
+    return zip(_PAIRS[key], numbers)
+
+
 class ParamGroup(MutableMapping):
     """The parameters and options of a group; the options are the library's own: setting one takes effect at the next step."""
 
@@ -36,7 +44,7 @@ class ParamGroup(MutableMapping):
         if key not in self._names:
             self._more[key] = value
             return
-        for name, number in zip(_PAIRS[key], value) if key in _PAIRS else ((key, value),):
+        for name, number in _pair(key, value) if key in _PAIRS else ((key, value),):
             _C.trt_optimizer_set_option(self._optimizer._handle, self._index, name, float(number))
 
     def __delitem__(self, key):
@@ -57,7 +65,7 @@ def _flat(values):
     out = {}
     for key, value in values.items():
         if key in _PAIRS:
-            out.update(zip(_PAIRS[key], value))
+            out.update(_pair(key, value))
         else:
             out[key] = value
     return list(out), [float(v) for v in out.values()]
