@@ -5,7 +5,7 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Native memory that the garbage collector does not see. The native side calls {@link #check} about once for each megabyte that tensors take;
- * when far more is held than after the last collection, this asks for one and waits a little for what it finds.
+ * when far more is held than after the last collection, or the limit of the memory comes near, this asks for one and waits a little for what it finds.
  */
 final class Memory {
   /** Below this many bytes no collection is asked for. */
@@ -18,7 +18,22 @@ final class Memory {
   /** Whether the last collection's findings were not all in when the limit was set: that may be too high then, as on a busy machine. */
   private static volatile boolean early;
 
+  /** Between two collections at least so much is made. */
+  private static final long STEP = 4L << 20;
+
   private Memory() {}
+
+  /** What may be held before the next collection, when `held` is all that lives: twice of it, or half of the room below the limit of the memory. */
+  private static long next(long held) {
+    long most = TensorRuntime.memoryStats().limit();
+    long next = Math.max(SMALLEST, 2 * held);
+    return most > 0 ? Math.min(next, Math.max(held + STEP, held + (most - held) / 2)) : next;
+  }
+
+  /** The limit of the memory is another one. */
+  static void limitChanged() {
+    limit = next(held());
+  }
 
   private static long held() {
     return Callbacks.allocatedBytes() + HEADER * ThreadState.alive();
@@ -30,7 +45,7 @@ final class Memory {
       if (now >= limit) {
         collect();
       } else if (early && 2 * now < limit) {
-        limit = Math.max(SMALLEST, 2 * now);
+        limit = next(now);
       }
     } catch (Throwable e) {
       // The call that made the tensor must not fail for this.
@@ -65,7 +80,7 @@ final class Memory {
           last = now;
           Thread.sleep(wait);
         }
-        limit = Math.max(SMALLEST, 2 * held());
+        limit = next(held());
       } finally {
         LOCK.unlock();
       }

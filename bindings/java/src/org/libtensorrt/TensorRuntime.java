@@ -86,11 +86,13 @@ public final class TensorRuntime {
   }
 
   /**
-   * Limits the memory taken from the system; allocations beyond fail with {@link TensorException.OutOfMemory}.
+   * Limits the memory taken from the system; allocations beyond fail with {@link TensorException.OutOfMemory}. Garbage is collected when the limit comes near:
+   * tensors that the program forgot do not use it up.
    *
    * @param bytes the limit, 0 for none
    */
   public static void setMemoryLimit(long bytes) {
     Native.trt_memory_set_limit(Device.code(Device.CPU), bytes);
+    Memory.limitChanged();
   }
 }

@@ -185,6 +185,21 @@ final class LifetimeTest {
     twice.close();
   }
 
+  /** Tensors that nobody closes do not use up the limit of the memory. */
+  @Test
+  void forgottenUnderALimit() throws Exception {
+    System.gc();
+    TensorRuntime.emptyCache();
+    try (Tensor weights = Tensor.ones(8 << 20)) {
+      TensorRuntime.setMemoryLimit(TensorRuntime.memoryStats().reservedCurrent() + (48 << 20));
+      for (int i = 0; i < 500; i++) {
+        assertEquals(2, Tensor.ones(1 << 18).add(1).max().item().doubleValue());
+      }
+    } finally {
+      TensorRuntime.setMemoryLimit(0);
+    }
+  }
+
   @Test
   void scopeOfAnotherThread() throws Exception {
     TensorScope scope = new TensorScope();
