@@ -140,7 +140,9 @@ OPERATORS = [
     binary("add"), binary("sub", np.subtract), binary("mul", np.multiply), binary("div", np.divide), binary("maximum"), binary("minimum"), binary("fmax"), binary("fmin"),
     binary("atan2", np.arctan2), binary("eq", np.equal), binary("ne", np.not_equal), binary("lt", np.less), binary("le", np.less_equal), binary("gt", np.greater),
     binary("ge", np.greater_equal), binary("logical_and"), binary("logical_or"), binary("logical_xor"), binary("copysign"), binary("hypot"),
-    binary("bitwise_and"), binary("bitwise_or"), binary("bitwise_xor"), binary("gcd"), binary("lcm"), binary("fmod"), binary("heaviside"),
+    binary("bitwise_and"), binary("bitwise_or"), binary("bitwise_xor"), binary("gcd"), binary("lcm"), binary("fmod"),
+    # Of NaN PyTorch gives 0, NumPy NaN.
+    binary("heaviside", lambda x, y: np.where(np.isnan(x), 0, np.heaviside(x, y)) if x.dtype.kind == "f" else np.heaviside(x, y)),
     binary("outer"), binary("matmul", sums(lambda x, y: np.matmul(x, y))),
     ("where", 3, lambda r, c, x, y: (), lambda c, x, y: np.where(c, x, y)),
     ("clamp", 1, lambda r, x: (-1, 2), lambda x, a, b: np.where(np.isnan(x), x, np.clip(x, a, b))),
