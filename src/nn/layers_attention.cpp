@@ -132,7 +132,9 @@ class MultiheadAttention final : public MultiInput {
   }
   Tensor checked_mask(const Tensor& mask, int64_t n, int64_t l, int64_t s) const {
     if (!mask.defined()) return mask;
-    const int64_t flat[] = {l, s}, deep[] = {n * heads_, l, s};
+    int64_t maps;
+    TRT_CHECK(!__builtin_mul_overflow(n, heads_, &maps), "MultiheadAttention: a batch of ", n, " and ", heads_, " heads are too many");
+    const int64_t flat[] = {l, s}, deep[] = {maps, l, s};
     TRT_CHECK(mask.sizes() == IntArrayRef(flat, 2) || mask.sizes() == IntArrayRef(deep, 3), "MultiheadAttention: attn_mask must have the sizes ",
               IntArrayRef(flat, 2), " or ", IntArrayRef(deep, 3), ", got ", mask);
     return mask;
