@@ -1,7 +1,5 @@
 #include "kernels/cpu/fft.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -9,6 +7,7 @@
 #include <new>
 #include <vector>
 
+#include "base/fork.h"
 #include "base/lazy.h"
 #include "base/parallel.h"
 #include "kernels/cpu/fft_kernels.h"
@@ -202,7 +201,8 @@ template <typename T>
 class Plans {
  public:
   std::shared_ptr<const Prepared<T>> get(int64_t n, bool halves) {
-    if (const auto lock = locked()) {
+    {
+      const std::lock_guard lock(mutex_);
       const auto at = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.n == n && k.halves == halves; });
       if (at != kept_.end()) {
         std::rotate(kept_.begin(), at, at + 1);
@@ -214,8 +214,7 @@ class Plans {
     const size_t bytes = made->bytes();
     if (bytes > kMostBytes) return made;
     std::vector<Kept> dropped;  // freed after the lock
-    const auto lock = locked();
-    if (!lock) return made;
+    const std::lock_guard lock(mutex_);
     for (const Kept& k : kept_)
       if (k.n == n && k.halves == halves) return k.plan;
     dropped.reserve(kept_.size());
@@ -229,25 +228,18 @@ class Plans {
     return made;
   }
 
+  // Around a fork(), so that the child finds the lock free and the plans whole.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
   void clear() noexcept {
     std::vector<Kept> dropped;
-    const auto lock = locked();
-    if (!lock) return;
+    const std::lock_guard lock(mutex_);
     dropped.swap(kept_);
     bytes_ = 0;
   }
 
  private:
-  // Gives up after a while: in a child of fork() the thread that held the lock may not exist. Plans are then made for each call.
-  std::unique_lock<std::mutex> locked() noexcept {
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    for (int i = 0; i < 1000 && !lock.owns_lock(); ++i) {
-      sched_yield();
-      if (mutex_.try_lock()) lock = std::unique_lock(mutex_, std::adopt_lock);
-    }
-    return lock;
-  }
-
   static constexpr size_t kMostBytes = size_t{32} << 20, kMostPlans = 64;
   struct Kept {
     int64_t n;
@@ -262,8 +254,22 @@ class Plans {
 template <typename T>
 constinit Lazy<Plans<T>> g_plans;
 template <typename T>
+Plans<T>& plans();
+template <typename T>
+void lock_plans() {
+  plans<T>().lock();
+}
+template <typename T>
+void unlock_plans() {
+  plans<T>().unlock();
+}
+template <typename T>
 Plans<T>& plans() {
-  return g_plans<T>.get([] { return new Plans<T>; });
+  return g_plans<T>.get([] {
+    auto* p = new Plans<T>;
+    at_fork<lock_plans<T>, unlock_plans<T>, unlock_plans<T>>();
+    return p;
+  });
 }
 
 // Cuts the lines into blocks and calls f(first, count, parts, scratch) for each, with room for `length` numbers a line in `parts`.

@@ -71,7 +71,7 @@ static double sum_of(const trt_tensor* t) {
   return v;
 }
 
-/* Parallel pointwise work, a product (BLAS), random numbers, backward. */
+/* Parallel pointwise work, a product (BLAS), random numbers, backward, Fourier transforms (which share tables). */
 static void work(void) {
   trt_tensor *a = filled(600, 500, 2), *b = filled(600, 500, 3), *c, *r;
   OK(trt_add(a, b, trt_scalar_double(1), &c));
@@ -90,6 +90,11 @@ static void work(void) {
   OK(trt_randn(&size, 1, NULL, TRT_FLOAT32, NULL, &r));
   REQUIRE(fabs(sum_of(r)) < 3000);
   trt_tensor* all[] = {a, b, c, m, n, s, g, r};
+  for (int64_t length = 500; length < 504; ++length) {
+    trt_tensor* waves;
+    OK(trt_fft_rfft(a, &length, 1, NULL, &waves));
+    trt_tensor_release(waves);
+  }
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) trt_tensor_release(all[i]);
 }
 
