@@ -1,11 +1,15 @@
 #include "kernels/cpu/scratch.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "base/error.h"
+#include "base/lazy.h"
+#include "base/macros.h"
 
 namespace trt::cpu {
 
@@ -16,19 +20,34 @@ struct Buffer {
   size_t capacity = 0;
 };
 
+// Trivially destructible: a key's destructor frees the buffers. (That of a thread_local object does not run for a main thread that ends before the process.)
 struct Cache {
   Buffer slots[Scratch::kSlots];
-  ~Cache() {
-    for (auto& s : slots) {
-      std::free(s.data);
-      s = {};
-    }
-  }
+  bool watched;  // the destructor will run
 };
+constinit TRT_TLS Cache cache = {};
 
-Cache& cache() {
-  static thread_local Cache c;
-  return c;
+void end_thread(void* of_thread) {
+  Cache& c = *static_cast<Cache*>(of_thread);
+  for (auto& s : c.slots) std::free(std::exchange(s, {}).data);
+  c.watched = false;  // another destructor of this thread may call a kernel: then once more
+}
+
+struct Key {
+  pthread_key_t key;
+  bool good = pthread_key_create(&key, end_thread) == 0;
+};
+constinit Lazy<Key> g_key;
+
+// Whether the calling thread may keep buffers.
+bool watch() noexcept {
+  if (cache.watched) return true;
+  try {
+    const Key& k = g_key.get([] { return new Key; });
+    cache.watched = k.good && pthread_setspecific(k.key, &cache) == 0;
+  } catch (const std::bad_alloc&) {
+  }
+  return cache.watched;
 }
 
 constexpr size_t kHugePage = size_t(2) << 20;
@@ -51,10 +70,9 @@ Buffer allocate(size_t bytes) {
 }  // namespace
 
 Scratch::Scratch(size_t bytes) {
-  Cache& c = cache();
   Buffer* best = nullptr;     // the smallest that is large enough
   Buffer* largest = nullptr;  // otherwise the largest one is replaced
-  for (auto& s : c.slots) {
+  for (auto& s : cache.slots) {
     if (!s.data) continue;
     if (s.capacity >= bytes && (!best || s.capacity < best->capacity)) best = &s;
     if (!largest || s.capacity > largest->capacity) largest = &s;
@@ -70,8 +88,12 @@ Scratch::Scratch(size_t bytes) {
 
 Scratch::~Scratch() {
   Buffer mine{data_, capacity_};
+  if (!watch()) {
+    std::free(mine.data);
+    return;
+  }
   Buffer* smallest = nullptr;
-  for (auto& s : cache().slots) {
+  for (auto& s : cache.slots) {
     if (!s.data) {
       s = mine;
       return;
