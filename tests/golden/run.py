@@ -366,23 +366,30 @@ def equal_elements(case, args, result):
     return all(a == b or (a != a and b != b) for a, b in zip(named, flat(values)))
 
 
-def widened(v):
-    """An encoded argument with its half-precision tensors in float64."""
+def widened(v, integers=False):
+    """An encoded argument with its tensors of fewer digits than float64 in float64; with `integers` also those of integers and bool."""
     if isinstance(v, list):
-        return [widened(x) for x in v]
-    if isinstance(v, dict) and v.get("t") in ("float16", "bfloat16", "float32"):
-        return {**v, "t": "float64"}
+        return [widened(x, integers) for x in v]
+    if isinstance(v, dict) and "t" in v and (v["t"] in ("float16", "bfloat16", "float32") or (integers and v["t"] not in TOLERANCE)):
+        return {**v, "t": "float64", "data": [float(x) for x in v["data"]]}
     return {"dtype": "float64"} if v in ({"dtype": "float16"}, {"dtype": "bfloat16"}) else v
 
 
 def closer_than_recorded(operators, name, case, result):
     """Half precision: PyTorch 1.13 adds up in half precision on the CPU, and its error may be larger than the tolerance. The result is right
     when it is within the tolerance of the same call in float64."""
-    if case["dtype"] not in ("float16", "bfloat16") and case["op"] not in IMPRECISE and not IMPRECISE_NAMES.match(case["op"]):
+    imprecise = case["op"] in IMPRECISE or bool(IMPRECISE_NAMES.match(case["op"]))  # whose tensors are all values, none indices
+    if case["dtype"] not in ("float16", "bfloat16") and not imprecise:
         return False
+    if case["dtype"] == "float64":  # the record has few digits, too (PyTorch's Ai and Bessel functions of negative arguments and near their zeros)
+        try:
+            compare_tensor(result, case["out"], 1e-3, 1e-5, "the result")
+        except Failed:
+            return False
+        return True
     leaves = []
-    args = [decode(widened(v), leaves) for v in case["args"]]
-    kwargs = {k: decode(widened(v), leaves) for k, v in case["kwargs"].items()}
+    args = [decode(widened(v, imprecise), leaves) for v in case["args"]]
+    kwargs = {k: decode(widened(v, imprecise), leaves) for k, v in case["kwargs"].items()}
     if kwargs.get("max_norm") is not None:
         # The rows that are added up are those of the table limited in its own dtype.
         limited = [decode(v, leaves) for v in case["args"]]

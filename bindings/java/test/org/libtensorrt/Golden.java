@@ -28,29 +28,49 @@ import java.util.regex.Pattern;
 import java.util.zip.GZIPInputStream;
 
 /**
- * Runs the reference cases of tests/golden through the methods of Tensor: Golden CASES.jsonl.gz [OPERATOR]...
+ * Runs the reference cases of tests/golden through the methods of Tensor: Golden CASES.jsonl.gz... [OPERATOR]...
  *
  * <p>A case is bound to an operator's schema, as tests/golden/run.py does; the method is found by reflection: the form with exactly the given arguments where
- * there is one, else the one with all. Values and gradients are compared with run.py's tolerances. Exit status 1 when a case of an operator that
- * has a method fails, or when too few can be expressed.
+ * there is one, else the one with all. Values and gradients are compared with run.py's tolerances. Exit status 1 when a case fails, or cannot be
+ * expressed. What is left out has its reason in outdated() and call().
  */
 public final class Golden {
-  /** Of all cases, at least this part must be one that Java can express. */
-  private static final double EXPRESSIBLE = 0.99;
-
   private static final Map<String, double[]> TOLERANCE = Map.of("float64", new double[] {1e-7, 1e-9}, "float32", new double[] {1.3e-6, 1e-5}, "float16",
-      new double[] {1e-3, 1e-3}, "bfloat16", new double[] {1.6e-2, 1e-2});
+      new double[] {1e-3, 1e-3}, "bfloat16", new double[] {1.6e-2, 1e-2}, "complex128", new double[] {1e-7, 1e-9}, "complex64", new double[] {1.3e-6, 1e-5});
   private static final Pattern LONG_SUMS = Pattern.compile("sum|mean|prod|norm|var|std|mm|mv|dot|addr|matmul|linear|conv|einsum|inner|outer|loss|entropy"
-      + "|soft(max|min)|pool|dist|similarity|interpolate|upsample|trace|integrate|trapez|cov|corrcoef|linalg|fft|kl_div|cross|cdist|bag|scatter|index_(add|reduce)");
+      + "|soft(max|min)|pool|dist|similarity|interpolate|upsample|trace|integrate|trapez|cov|corrcoef|linalg|fft|kl_div|cross|cdist|bag|attention|lstm|gru|rnn|scatter"
+      + "|index_(add|reduce)");
   private static final Pattern UNDEFINED_VALUES = Pattern.compile("(^|_)empty");
   private static final Pattern FREE_SIGNS = Pattern.compile("(^|\\.)(qr|svd|eigh|eig|geqrf)$");
-  private static final Map<String, String> RENAMED = Map.of("nn.functional.unfold", "im2col", "nn.functional.fold", "col2im");
+  private static final Map<String, String> RENAMED = Map.of("nn.functional.unfold", "im2col", "nn.functional.fold", "col2im", "special.polygamma", "polygamma",
+      "lu", "linalg_lu_factor_ex", "H", "adjoint", "mH", "adjoint");
   /** The order among equal elements is not defined: indices are not compared. */
   private static final Set<String> EQUAL_ELEMENTS = Set.of("topk", "kthvalue", "sort", "mode", "median", "nanmedian", "argsort");
-  private static final Map<String, int[]> DATABASE_ORDER = Map.of("where", new int[] {1, 0, 2}, "einsum", new int[] {1, 0});
+  private static final Map<String, int[]> DATABASE_ORDER = Map.of("where", new int[] {1, 0, 2}, "einsum", new int[] {1, 0}, "polygamma", new int[] {1, 0},
+      "special.polygamma", new int[] {1, 0});
+  private static final Set<String> FEWER_DIGITS = Set.of("float16", "bfloat16", "float32");
+  private static final Set<String> ALL_REAL = Set.of("float16", "bfloat16", "float32", "uint8", "int8", "int16", "int32", "int64", "bool");
+  private static final List<String> BAG_MODES = List.of("sum", "mean", "max");
+  /** Operators whose records number only the results that require a gradient: the first result, a permutation, does not. */
+  private static final Set<String> FIRST_CONSTANT = Set.of("lu_unpack", "linalg.lu");
+  /** The records of PyTorch 1.13 in float32 are not precise (run.py tells how): right is what agrees with the same call in float64. */
+  private static final Pattern IMPRECISE = Pattern.compile("(special\\.)?polygamma|matrix_exp|special\\.(airy_ai|bessel_[jy][01]|erfcx|.*_polynomial_.*)|ormqr"
+      + "|(nn\\.functional|native)[._]layer_norm");
+  /** PyTorch's gradient of a Cholesky factor is not zero in the triangle that is not read: which gradient is not compared. */
+  private static final Map<String, Integer> UNREAD_TRIANGLE = Map.of("cholesky_inverse", 0, "cholesky_solve", 1);
+  private static final Set<String> INNER = Set.of("dot", "vdot", "matmul", "linalg.vecdot");
   private static final Map<String, List<String>> PYTHON_ORDER = Map.of("nn.functional.batch_norm",
       List.of("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"), "nn.functional.instance_norm",
       List.of("input", "running_mean", "running_var", "weight", "bias", "use_input_stats", "momentum", "eps"));
+
+  /** The case is not one for this program, with the reason. */
+  private static final class LeftOut extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    LeftOut(String message) {
+      super(message);
+    }
+  }
 
   /** The case needs something that the methods of Tensor do not have. */
   private static final class NotExpressible extends RuntimeException {
@@ -197,7 +217,14 @@ public final class Golden {
     JsonArray data = o.getAsJsonArray("data");
     long[] shape = longs(o.getAsJsonArray("shape"));
     Tensor t;
-    if (d.isFloatingPoint()) {
+    if (d.isComplex()) {
+      double[] v = new double[2 * data.size()];
+      for (int i = 0; i < data.size(); i++) {
+        v[2 * i] = number(data.get(i).getAsJsonArray().get(0));
+        v[2 * i + 1] = number(data.get(i).getAsJsonArray().get(1));
+      }
+      t = Tensor.of(v, new long[] {data.size(), 2}).viewAsComplex().to(d).reshape(shape);
+    } else if (d.isFloatingPoint()) {
       double[] v = new double[data.size()];
       for (int i = 0; i < v.length; i++) {
         v[i] = number(data.get(i));
@@ -220,7 +247,7 @@ public final class Golden {
   }
 
   /** A value of a case: Tensor, Long, Double, Boolean, String, DType, Device, null, or a List of these. */
-  private static Object decode(JsonElement e, List<Tensor> leaves, boolean widen) {
+  private static Object decode(JsonElement e, List<Tensor> leaves, Set<String> widen) {
     if (e.isJsonNull()) {
       return null;
     }
@@ -232,7 +259,7 @@ public final class Golden {
     if (e.isJsonObject()) {
       JsonObject o = e.getAsJsonObject();
       if (o.has("t")) {
-        if (widen && o.get("t").getAsString().endsWith("float16")) {
+        if (widen.contains(o.get("t").getAsString())) {
           o = o.deepCopy();
           o.addProperty("t", "float64");
         }
@@ -244,10 +271,14 @@ public final class Golden {
       }
       if (o.has("dtype")) {
         String name = o.get("dtype").getAsString();
-        return widen && name.endsWith("float16") ? DType.FLOAT64 : dtype(name);
+        return widen.contains(name) ? DType.FLOAT64 : dtype(name);
       }
       if (o.has("device")) {
         return Device.of(o.get("device").getAsString());
+      }
+      if (o.has("c")) {
+        JsonArray parts = o.getAsJsonArray("c");
+        return Scalar.complex(number(parts.get(0)), number(parts.get(1)));
       }
       throw new NotExpressible("values of the kind " + o.keySet());
     }
@@ -282,6 +313,7 @@ public final class Golden {
     }
     Map<String, Integer> fits = v instanceof DType ? Map.of("ScalarType", 0) : v instanceof Device ? Map.of("Device", 0)
         : v instanceof String ? Map.of("str", 0, "Device", 1) : v instanceof Boolean ? Map.of("bool", 0, "Scalar", 1, "Tensor", 2, "int", 3, "float", 4)
+        : v instanceof Scalar ? Map.of("Scalar", 0, "Tensor", 2)
         : v instanceof Long ? Map.of("int", 0, "Scalar", 1, "float", 1, "Tensor", 2) : Map.of("float", 0, "Scalar", 0, "Tensor", 2);
     return fits.getOrDefault(a.kind, -1);
   }
@@ -336,7 +368,7 @@ public final class Golden {
   private static Object convert(Argument a, Object v) {
     if (v instanceof Tensor t && !a.kind.equals("Tensor")) {
       Scalar s = t.item();
-      v = s.isBoolean() ? (Object) s.booleanValue() : s.isFloatingPoint() ? (Object) s.doubleValue() : (Object) s.longValue();
+      v = s.isComplex() ? s : s.isBoolean() ? (Object) s.booleanValue() : s.isFloatingPoint() ? (Object) s.doubleValue() : (Object) s.longValue();
     }
     if (a.list) {
       if (v == null) {
@@ -454,6 +486,46 @@ public final class Golden {
     }
     args = new ArrayList<>(args);
     kwargs = new LinkedHashMap<>(kwargs);
+    switch (publicName) {
+      case "polygamma", "special.polygamma" -> {
+        if (kwargs.containsKey("n")) {
+          args.add(0, kwargs.remove("n"));
+        }
+      }
+      case "lu" -> { // lu(A, pivot, get_infos)
+        kwargs.put("pivot", args.size() > 1 ? args.get(1) : true);
+        args = new ArrayList<>(args.subList(0, 1));
+      }
+      case "cdist" -> {
+        if (args.size() == 4) { // compute_mode by its name changes nothing
+          args.remove(3);
+        }
+      }
+      case "nn.functional.embedding", "nn.functional.embedding_bag" -> {
+        if (kwargs.get("max_norm") != null) {
+          throw new LeftOut(publicName + ": max_norm belongs to the function in Python, the operator has none");
+        }
+        kwargs.keySet().removeAll(Set.of("max_norm", "norm_type"));
+        if (publicName.endsWith("embedding")) {
+          kwargs.remove("sparse");
+        } else {
+          kwargs.put("mode", (long) BAG_MODES.indexOf(kwargs.getOrDefault("mode", "mean")));
+          if (kwargs.get("offsets") == null && args.size() == 2) { // the rows are bags
+            Tensor rows = (Tensor) args.get(1);
+            kwargs.put("offsets", Tensor.arange(0, rows.size(0) + 1).mul(rows.size(1)));
+            kwargs.put("include_last_offset", true);
+            args.set(1, rows.reshape(-1));
+            if (kwargs.get("per_sample_weights") instanceof Tensor weights) {
+              kwargs.put("per_sample_weights", weights.reshape(-1));
+            }
+          }
+        }
+        if (kwargs.get("padding_idx") instanceof Long row && row < 0) {
+          kwargs.put("padding_idx", row + ((Tensor) args.get(0)).size(0));
+        }
+      }
+      default -> { }
+    }
     kwargs.remove("layout");
     for (String k : List.of("requires_grad", "pin_memory", "as_tuple")) {
       kwargs.remove(k, (Object) false);
@@ -513,6 +585,17 @@ public final class Golden {
     return a == e || Math.abs(a - e) <= tolerance[1] + tolerance[0] * Math.abs(e);
   }
 
+  /** NaN and infinite parts must agree one by one; the error of a finite number is measured against its magnitude. */
+  private static boolean close(double real, double imag, double expectedReal, double expectedImag, boolean magnitudes, double[] tolerance) {
+    if (magnitudes) {
+      return close(Math.hypot(real, imag), Math.hypot(expectedReal, expectedImag), tolerance);
+    }
+    if (Double.isFinite(real) && Double.isFinite(imag) && Double.isFinite(expectedReal) && Double.isFinite(expectedImag)) {
+      return Math.hypot(real - expectedReal, imag - expectedImag) <= tolerance[1] + tolerance[0] * Math.hypot(expectedReal, expectedImag);
+    }
+    return close(real, expectedReal, tolerance) && close(imag, expectedImag, tolerance);
+  }
+
   private static void compareTensor(Object actual, JsonObject expected, double[] tolerance, String what, boolean magnitudes, boolean values) {
     if (!(actual instanceof Tensor t)) {
       throw new Failed(what + " is " + actual + ", not a tensor");
@@ -530,13 +613,21 @@ public final class Golden {
     }
     JsonArray data = expected.getAsJsonArray("data");
     boolean exact = !TOLERANCE.containsKey(dtype);
-    double[] numbers = exact ? null : t.toDoubleArray();
+    boolean complex = t.dtype().isComplex();
+    double[] numbers = exact ? null : complex ? t.to(DType.COMPLEX128).viewAsReal().toDoubleArray() : t.toDoubleArray();
     long[] integers = exact ? t.toLongArray() : null;
     for (int i = 0; i < data.size(); i++) {
       if (exact) {
         long e = data.get(i).getAsJsonPrimitive().isBoolean() ? data.get(i).getAsBoolean() ? 1 : 0 : data.get(i).getAsLong();
         if (integers[i] != e) {
           throw new Failed(what + "[" + i + "] is " + integers[i] + ", not " + e);
+        }
+        continue;
+      }
+      if (complex) {
+        JsonArray e = data.get(i).getAsJsonArray();
+        if (!close(numbers[2 * i], numbers[2 * i + 1], number(e.get(0)), number(e.get(1)), magnitudes, tolerance)) {
+          throw new Failed(what + "[" + i + "] is " + numbers[2 * i] + ", " + numbers[2 * i + 1] + ", not " + e);
         }
         continue;
       }
@@ -552,6 +643,9 @@ public final class Golden {
     if (result instanceof Tensor[] list) {
       return List.of((Object[]) list);
     }
+    if (result instanceof List<?> list) {
+      return List.copyOf(list);
+    }
     if (result instanceof Record r) {
       List<Object> out = new ArrayList<>();
       for (RecordComponent c : r.getClass().getRecordComponents()) {
@@ -559,7 +653,7 @@ public final class Golden {
       }
       return out;
     }
-    return List.of(result);
+    return result == null ? List.of() : List.of(result);
   }
 
   private static void compare(Object actual, JsonElement expected, String op, String what) throws ReflectiveOperationException {
@@ -567,7 +661,7 @@ public final class Golden {
       JsonObject e = expected.getAsJsonObject();
       String dtype = e.get("t").getAsString();
       double[] tolerance = TOLERANCE.getOrDefault(dtype, new double[2]).clone();
-      if (dtype.equals("float32") && LONG_SUMS.matcher(op).find()) {
+      if ((dtype.equals("float32") || dtype.equals("complex64")) && LONG_SUMS.matcher(op).find()) {
         tolerance[0] *= 10;
         tolerance[1] *= 10;
       }
@@ -591,10 +685,19 @@ public final class Golden {
 
   /** In half precision the record is further from the truth than the tolerance at times: right is what agrees with the same call in float64. */
   private boolean closerThanRecorded(String name, JsonObject c, Object result) throws Throwable {
-    if (!c.get("dtype").getAsString().endsWith("float16")) {
+    boolean imprecise = IMPRECISE.matcher(c.get("op").getAsString()).matches(); // whose tensors are all values, none indices
+    if (!c.get("dtype").getAsString().endsWith("float16") && !imprecise) {
       return false;
     }
-    List<Object> exact = parts(callCase(name, c, new ArrayList<>(), true, null));
+    if (c.get("dtype").getAsString().equals("float64")) { // the record has few digits, too
+      try {
+        compareTensor(result, c.getAsJsonObject("out"), new double[] {1e-3, 1e-5}, "the result", false, true);
+      } catch (Failed e) {
+        return false;
+      }
+      return true;
+    }
+    List<Object> exact = parts(callCase(name, c, new ArrayList<>(), imprecise ? ALL_REAL : FEWER_DIGITS, null));
     List<Object> got = parts(result);
     for (int i = 0; i < got.size(); i++) {
       if (!(got.get(i) instanceof Tensor r) || !TOLERANCE.containsKey(r.dtype().toString())) {
@@ -611,8 +714,9 @@ public final class Golden {
     return true;
   }
 
+  /** The call; tensors of the dtypes in widen are made in float64. */
   @SuppressWarnings("unchecked")
-  private Object callCase(String name, JsonObject c, List<Tensor> leaves, boolean widen, List<Integer> wanted) throws Throwable {
+  private Object callCase(String name, JsonObject c, List<Tensor> leaves, Set<String> widen, List<Integer> wanted) throws Throwable {
     List<Object> args = (List<Object>) decode(c.get("args"), leaves, widen);
     Map<String, Object> kwargs = new LinkedHashMap<>();
     for (Map.Entry<String, JsonElement> e : c.getAsJsonObject("kwargs").entrySet()) {
@@ -624,13 +728,77 @@ public final class Golden {
     if (name.endsWith("_") && !args.isEmpty() && args.get(0) instanceof Tensor t) {
       args.set(0, t.clone());
     }
-    return call(c.get("op").getAsString(), name, args, kwargs);
+    String op = c.get("op").getAsString();
+    boolean singular = op.equals("linalg.pinv") && c.get("variant").getAsString().equals("singular");
+    if (singular) { // a product of two narrow matrices, as the operator database makes it
+      args.set(0, ((Tensor) args.get(0)).matmul(((Tensor) args.remove(1)).mT()));
+    }
+    return asked(op, c, args, parts(call(op, name, args, kwargs)));
+  }
+
+  /** Those results of the operator that the function in Python gives. */
+  private static Object asked(String op, JsonObject c, List<Object> args, List<Object> results) {
+    JsonObject kwargs = c.getAsJsonObject("kwargs");
+    int count = results.size();
+    List<Object> out = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      boolean given = switch (op) {
+        case "unique", "unique_consecutive" -> i == 0 || isTrue(kwargs.get(i == 1 ? "return_inverse" : "return_counts"));
+        case "lu" -> i < 2 || isTrue(c.getAsJsonArray("args").get(2));
+        case "nn.functional.embedding_bag" -> i == 0;
+        case "linalg.lstsq" -> i == 0 || !c.get("variant").getAsString().equals("grad_oriented");
+        default -> true;
+      };
+      if (given) {
+        out.add(results.get(i));
+      }
+    }
+    return out.size() == 1 && !c.get("out").isJsonArray() ? out.get(0) : out;
+  }
+
+  private static boolean isTrue(JsonElement e) {
+    return e != null && e.isJsonPrimitive() && e.getAsJsonPrimitive().isBoolean() && e.getAsBoolean();
+  }
+
+  private static boolean hasFraction(JsonArray args) {
+    for (JsonElement a : args) {
+      if (a.isJsonPrimitive() && a.getAsJsonPrimitive().isNumber() && !a.getAsString().matches("-?\\d+")) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Why the record is not what PyTorch gives today, or null. The operator itself is checked by run.py, which knows the new rules (TODAY). */
+  private static String outdated(String op, JsonObject c) {
+    JsonObject out = c.get("out").isJsonObject() ? c.getAsJsonObject("out") : c.getAsJsonObject("kwargs");
+    boolean exact = out.has("t") && !TOLERANCE.containsKey(out.get("t").getAsString());
+    String variant = c.get("variant").getAsString();
+    if (op.equals("arange") && exact && hasFraction(c.getAsJsonArray("args"))) {
+      return " of an integer dtype: PyTorch 1.13 cut off the bounds' fractions before it counted";
+    }
+    if (op.equals("linspace") && exact) {
+      return " of an integer dtype: PyTorch 1.13 rounded the step to float";
+    }
+    if (op.equals("aminmax") && isTrue(c.getAsJsonObject("kwargs").get("keepdim")) && c.getAsJsonArray("args").get(0).getAsJsonObject().getAsJsonArray("shape").isEmpty()) {
+      return " of 0-d tensors: PyTorch 1.13 gave a vector of one element";
+    }
+    if (Set.of("div", "floor_divide").contains(op) && !exact && out.has("data") && out.getAsJsonArray("data").contains(new com.google.gson.JsonPrimitive("nan"))) {
+      return ": a floored quotient that overflows was NaN in PyTorch 1.13";
+    }
+    if (op.equals("div") && variant.equals("trunc_rounding") && c.get("dtype").getAsString().equals("bfloat16")) {
+      return ", truncated in bfloat16: PyTorch rounds before or after, as the element stands in a vector or not";
+    }
+    if (INNER.contains(op) && c.get("dtype").getAsString().startsWith("complex") && out.getAsJsonArray("shape").isEmpty()) {
+      return " of complex vectors: the record is 0, the BLAS that it was made with gave back no complex numbers";
+    }
+    return null;
   }
 
   private void runOnce(String name, JsonObject c, List<Integer> wanted) throws Throwable {
     String op = c.get("op").getAsString();
     List<Tensor> leaves = new ArrayList<>();
-    Object result = callCase(name, c, leaves, false, wanted);
+    Object result = callCase(name, c, leaves, Set.of(), wanted);
     try {
       compare(result, c.get("out"), op, "the result");
     } catch (Failed e) {
@@ -645,7 +813,7 @@ public final class Golden {
     List<Tensor> from = new ArrayList<>();
     List<Tensor> weights = new ArrayList<>();
     for (JsonElement i : c.getAsJsonArray("grad_outputs")) {
-      Tensor o = (Tensor) outputs.get(i.getAsInt());
+      Tensor o = (Tensor) outputs.get(i.getAsInt() + (FIRST_CONSTANT.contains(op) ? 1 : 0));
       if (!o.requiresGrad()) {
         throw new Failed("result " + i + " does not require a gradient");
       }
@@ -667,7 +835,7 @@ public final class Golden {
         }
       } else if (grads[i] == null) {
         throw new Failed("gradient " + i + " is missing");
-      } else {
+      } else if (UNREAD_TRIANGLE.getOrDefault(op, -1) != i) {
         compareTensor(grads[i], expected.getAsJsonObject(), new double[] {1e-6, 1e-8}, "gradient " + i, false, true);
       }
     }
@@ -702,8 +870,13 @@ public final class Golden {
 
   private void runCase(JsonObject c) throws Throwable {
     String name = find(c.get("op").getAsString());
-    if (name == null || c.get("dtype").getAsString().startsWith("complex")) {
-      throw new NotExpressible("operator or dtype");
+    if (name == null) {
+      throw new NotExpressible("operator");
+    }
+    String op = c.get("op").getAsString();
+    String reason = outdated(op, c);
+    if (reason != null) {
+      throw new LeftOut(op + reason);
     }
     List<List<Integer>> all = new ArrayList<>();
     if (c.has("grads")) {
@@ -727,16 +900,15 @@ public final class Golden {
     throw failure;
   }
 
-  public static void main(String[] args) throws IOException {
-    Golden golden = new Golden();
-    Set<String> only = new TreeSet<>(List.of(args).subList(1, args.length));
-    int passed = 0;
-    int failed = 0;
+  private int passed;
+  private int failed;
+  private final Map<String, Integer> leftOut = new TreeMap<>();
+  private final Set<String> operators = new TreeSet<>();
+  private final Set<String> incomplete = new TreeSet<>();
+
+  private void runFile(String path, Set<String> only) throws IOException {
     int line = 0;
-    Map<String, Integer> lacking = new TreeMap<>();
-    Set<String> operators = new TreeSet<>();
-    Set<String> incomplete = new TreeSet<>();
-    try (BufferedReader in = new BufferedReader(new InputStreamReader(new GZIPInputStream(new FileInputStream(args[0])), StandardCharsets.UTF_8))) {
+    try (BufferedReader in = new BufferedReader(new InputStreamReader(new GZIPInputStream(new FileInputStream(path)), StandardCharsets.UTF_8))) {
       for (String text = in.readLine(); text != null; text = in.readLine()) {
         line++;
         JsonObject c = JsonParser.parseString(text).getAsJsonObject();
@@ -746,25 +918,38 @@ public final class Golden {
         }
         operators.add(op);
         try {
-          golden.runCase(c);
+          runCase(c);
           passed++;
-        } catch (NotExpressible e) {
-          lacking.merge(op + ": " + e.getMessage(), 1, Integer::sum);
-          incomplete.add(op);
+        } catch (LeftOut e) {
+          leftOut.merge(e.getMessage(), 1, Integer::sum);
         } catch (Throwable e) {
           failed++;
           incomplete.add(op);
-          System.out.println("line " + line + " " + op + ": " + e);
+          System.out.println(path.substring(path.lastIndexOf('/') + 1) + " line " + line + " " + op + ": " + e);
           if (!(e instanceof Failed) && !(e instanceof TensorException)) {
             e.printStackTrace(System.out);
           }
         }
       }
     }
-    lacking.forEach((what, n) -> System.out.println("not expressible: " + what + " (" + n + " cases)"));
-    int left = lacking.values().stream().mapToInt(Integer::intValue).sum();
-    System.out.printf("golden in Java: %d of %d cases pass, %d fail, %d cannot be expressed; %d of %d operators complete%n", passed, passed + failed + left, failed,
-        left, operators.size() - incomplete.size(), operators.size());
-    System.exit(failed == 0 && passed >= EXPRESSIBLE * (passed + left) && passed > 0 ? 0 : 1);
+  }
+
+  public static void main(String[] args) throws IOException {
+    Golden golden = new Golden();
+    Set<String> only = new TreeSet<>(List.of(args).stream().filter(a -> !a.endsWith(".gz")).toList());
+    for (String path : args) {
+      if (path.endsWith(".gz")) {
+        golden.runFile(path, only);
+      }
+    }
+    golden.report();
+  }
+
+  private void report() {
+    leftOut.forEach((what, n) -> System.out.println("left out: " + what + " (" + n + " cases)"));
+    int left = leftOut.values().stream().mapToInt(Integer::intValue).sum();
+    System.out.printf("golden in Java: %d of %d cases pass, %d fail, %d are left out; %d of %d operators complete%n", passed, passed + failed + left, failed, left,
+        operators.size() - incomplete.size(), operators.size());
+    System.exit(failed == 0 && passed > 0 ? 0 : 1);
   }
 }
