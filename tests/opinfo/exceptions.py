@@ -22,7 +22,21 @@ _REPEATED = "of repeated positions one is taken, and as in PyTorch each gets its
 
 _DRAWN = "random numbers are drawn in the order in memory, which is that of the argument, as in PyTorch"
 
+_SAVED = "what the forward operator kept is an argument, but the derivative takes it for the function of the others that it is; the second gradient of the forward one tests it"
+_STATISTICS = "statistics and states are kept in float32 beside 16-bit floats"
+
 EXCEPTIONS = {
+    ("attention_backward", "gradient"): _SAVED,
+    ("native_batch_norm_backward", "gradient"): _SAVED,
+    ("native_layer_norm_backward", "gradient"): _SAVED,
+    ("batch_norm_stats", "dtype float16"): _STATISTICS,
+    ("batch_norm_stats", "dtype bfloat16"): _STATISTICS,
+    ("recurrent_layer", "dtype float16"): _STATISTICS,
+    ("recurrent_layer", "dtype bfloat16"): _STATISTICS,
+    ("ctc_loss_forward", "gradient"): _NORMALIZED,
+    ("ctc_loss_forward", "second gradient"): _NORMALIZED,
+    **{(op, check): _NO_DERIVATIVE for op in ("ctc_loss_backward", "recurrent_layer_backward")
+       for check in ("gradient", "second gradient", "gradient transposed", "gradient sliced", "gradient expanded", "threads")},
     ("rand_like", "transposed"): _DRAWN,
     ("randn_like", "transposed"): _DRAWN,
     ("randint_like", "transposed"): _DRAWN,

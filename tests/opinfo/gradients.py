@@ -101,10 +101,30 @@ def check_derivative(ctx, check, function, inputs, count):
             yield check, None
 
 
+def as_parts(a):
+    """A complex array as its real and imaginary parts."""
+    return Array("float64", (*a.shape, 2), [x for z in a.data for x in (z.real, z.imag)])
+
+
+def differentiable_parts(ctx):
+    """As differentiable_paths; complex arguments by their parts, which `results_of` puts together again."""
+    found = differentiable_paths(ctx)
+    for path, a in ctx.sample.arrays():
+        if a.dtype == "complex128":
+            parts = build(as_parts(a))
+            parts.requires_grad = True
+            if any(isinstance(r, trt.Tensor) and r.requires_grad for r in flatten(ctx.call(given={path: trt.call("view_as_complex", parts)}))):
+                found.append((path, as_parts(a)))
+    return found
+
+
 def results_of(ctx, paths):
-    """The operator as a function of the tensors at `paths`; its results that are float64 tensors."""
+    """The operator as a function of the tensors at `paths`; its results that are float64 tensors, and the parts of complex ones."""
+    complex_paths = {path for path, a in ctx.sample.arrays() if a.dtype == "complex128"}
+
     def function(leaves):
-        results = flatten(ctx.call(given=dict(zip(paths, leaves))))
+        results = flatten(ctx.call(given={p: trt.call("view_as_complex", t) if p in complex_paths else t for p, t in zip(paths, leaves)}))
+        results = [trt.call("view_as_real", r) if isinstance(r, trt.Tensor) and r.dtype.name == "complex128" else r for r in results]
         return [r for r in results if isinstance(r, trt.Tensor) and r.dtype.name == "float64"]
 
     return function
@@ -113,7 +133,7 @@ def results_of(ctx, paths):
 def check_gradient(ctx):
     if ctx.numel > MOST_ELEMENTS:
         return
-    found = differentiable_paths(ctx)
+    found = differentiable_parts(ctx)
     if not found or not ctx.values:
         return
     paths, inputs = [p for p, _ in found], [a for _, a in found]
@@ -123,7 +143,7 @@ def check_gradient(ctx):
 def check_second(ctx):
     if ctx.numel > MOST_ELEMENTS / 2:
         return
-    found = differentiable_paths(ctx)
+    found = differentiable_parts(ctx)
     if not found or not ctx.values:
         return
     paths, inputs = [p for p, _ in found], [a for _, a in found]

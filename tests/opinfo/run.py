@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of every operator in the table, generated from sample calls: no operator is named here.
+"""Tests of every operator in the table, generated from sample calls: no operator is named here (given.py names those that need hand-made samples).
 
   run.py [--library PATH] [--cases FILE.jsonl.gz ...] [--ops add,mul.Scalar] [--checks meta,out] [--quick] [--jobs N] [--results FILE] [--verbose]
 
-Samples are the recorded cases of tests/golden/data (or --cases), and calls made up from the schema for overloads without one. Checks
+Samples are the recorded cases of tests/golden/data (or --cases), and for overloads without one those of given.py or calls made up from the schema. Checks
 (checks.py): numerical first and second derivatives, Meta, layouts of arguments and gradients, out and in-place variants, equal bits with one
 and two threads, lower dtypes. A failure that is known and right has a reason in exceptions.py.
 
@@ -71,6 +71,7 @@ def child():
     sys.stdout = sys.stderr
     import checks
     import context
+    import given
     import samples
 
     operators = load_operators(samples.golden)
@@ -95,7 +96,10 @@ def child():
                     made.append(made[0].map_arrays(lambda a: samples.Array("float64", a.shape, a.data) if a.dtype == "float32" else a))
             else:
                 try:
-                    made = samples.made_up(operators, task["op"], 1 if task["quick"] else samples.MADE_UP)
+                    if task["op"] in given.GIVEN:
+                        made = given.samples(task["op"])[:1 if task["quick"] else None]
+                    else:
+                        made = samples.made_up(operators, task["op"], 1 if task["quick"] else samples.MADE_UP)
                 except samples.trt.Error as e:
                     tell(["op", task["op"]])
                     tell(["fail", "sample", context.describe(e)])
@@ -272,8 +276,9 @@ def main():
             # Recorded cases may all be 0-d or empty or of integers: those with a layout to change and a gradient count.
             layouts = {op for op, check in run.counts if check in ("transposed", "sliced", "expanded")}
             sampled = {op for op, check in run.counts if check == "gradient" and op in layouts}
+            import given
             stages[1] = [{"kind": "schema", "op": op, **common} for op in overloads
-                         if op not in sampled and (not ops or op in ops or op.split(".")[0] in ops)]
+                         if (op not in sampled or op in given.GIVEN) and (not ops or op in ops or op.split(".")[0] in ops)]
         tasks = queue.Queue()
         for task in stages[stage]:
             tasks.put(task)
