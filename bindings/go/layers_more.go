@@ -454,3 +454,87 @@ func NewTransformerEncoder(encoderLayer *Module, numLayers int, norm *Module) (*
 func NewTransformerDecoder(decoderLayer *Module, numLayers int, norm *Module) (*Module, error) {
 	return transformerStack("NewTransformerDecoder", decoderLayer, numLayers, norm, capi.Trt_transformer_decoder_create)
 }
+
+// NewRReLU is x, or below zero x times a slope: in training mode drawn for each element, uniform from lower to upper, else their mean; PyTorch's defaults
+// are 1/8 and 1/3.
+func NewRReLU(lower, upper float64) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_rrelu_create(lower, upper, out) })
+}
+
+// NewSoftmax2d is softmax over the channels of x [n, c, h, w] or [c, h, w].
+func NewSoftmax2d() (*Module, error) { return newModule(capi.Trt_softmax2d_create) }
+
+// NewAlphaDropout is dropout for networks with SELU, which keeps mean 0 and variance 1.
+func NewAlphaDropout(p float64) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_alpha_dropout_create(p, out) })
+}
+
+// NewFeatureAlphaDropout is AlphaDropout of whole channels of x [n, c, ...].
+func NewFeatureAlphaDropout(p float64) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_feature_alpha_dropout_create(p, out) })
+}
+
+func upsampling2d(size []int, scaleFactor []float64, bilinear bool) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr {
+		return capi.Trt_upsampling2d_create(optionalList(size), len(size), optionalList(scaleFactor), len(scaleFactor), bilinear, out)
+	})
+}
+
+// NewUpsamplingNearest2d resizes images [n, c, h, w] with the nearest elements, to a size or by a factor; the other one is nil.
+func NewUpsamplingNearest2d(size []int, scaleFactor []float64) (*Module, error) {
+	return upsampling2d(size, scaleFactor, false)
+}
+
+// NewUpsamplingBilinear2d resizes images [n, c, h, w] with mode bilinear and aligned corners, to a size or by a factor; the other one is nil.
+func NewUpsamplingBilinear2d(size []int, scaleFactor []float64) (*Module, error) {
+	return upsampling2d(size, scaleFactor, true)
+}
+
+// NewLPPool1d gives the sum of x^normType of each window of x [n, c, l] or [c, l], to the power 1 / normType. Stride and CeilMode count.
+func NewLPPool1d(normType float64, kernel []int, options ...PoolingNdOptions) (*Module, error) {
+	return poolNd("NewLPPool1d", 1, kernel, options, func(kernel unsafe.Pointer, ndim int, c, out unsafe.Pointer) uintptr {
+		return capi.Trt_lp_poolnd_create(normType, kernel, ndim, c, out)
+	})
+}
+
+// NewLPPool2d gives the sum of x^normType of each window of x [n, c, h, w] or [c, h, w], to the power 1 / normType. Stride and CeilMode count.
+func NewLPPool2d(normType float64, kernel []int, options ...PoolingNdOptions) (*Module, error) {
+	return poolNd("NewLPPool2d", 2, kernel, options, func(kernel unsafe.Pointer, ndim int, c, out unsafe.Pointer) uintptr {
+		return capi.Trt_lp_poolnd_create(normType, kernel, ndim, c, out)
+	})
+}
+
+// NewLPPool3d gives the sum of x^normType of each window of x [n, c, d, h, w] or [c, d, h, w], to the power 1 / normType. Stride and CeilMode count.
+func NewLPPool3d(normType float64, kernel []int, options ...PoolingNdOptions) (*Module, error) {
+	return poolNd("NewLPPool3d", 3, kernel, options, func(kernel unsafe.Pointer, ndim int, c, out unsafe.Pointer) uintptr {
+		return capi.Trt_lp_poolnd_create(normType, kernel, ndim, c, out)
+	})
+}
+
+// NewMaxUnpool1d makes the inverse of MaxPool1d for ForwardWith, with zeros where no maximum was: x [n, c, l] or [c, l], and the indices of the
+// maxima. Stride and Padding count.
+func NewMaxUnpool1d(kernel []int, options ...PoolingNdOptions) (*Module, error) {
+	return poolNd("NewMaxUnpool1d", 1, kernel, options, capi.Trt_max_unpoolnd_create)
+}
+
+// NewMaxUnpool2d makes the inverse of MaxPool2d for ForwardWith, with zeros where no maximum was: x [n, c, h, w] or [c, h, w], and the indices of the
+// maxima. Stride and Padding count.
+func NewMaxUnpool2d(kernel []int, options ...PoolingNdOptions) (*Module, error) {
+	return poolNd("NewMaxUnpool2d", 2, kernel, options, capi.Trt_max_unpoolnd_create)
+}
+
+// NewMaxUnpool3d makes the inverse of MaxPool3d for ForwardWith, with zeros where no maximum was: x [n, c, d, h, w] or [c, d, h, w], and the indices of the
+// maxima. Stride and Padding count.
+func NewMaxUnpool3d(kernel []int, options ...PoolingNdOptions) (*Module, error) {
+	return poolNd("NewMaxUnpool3d", 3, kernel, options, capi.Trt_max_unpoolnd_create)
+}
+
+// NewCosineSimilarity makes the cosine of the angle between the vectors along dimension dim of two tensors, for ForwardWith; PyTorch's defaults are 1 and 1e-8.
+func NewCosineSimilarity(dim int, eps float64) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_cosine_similarity_create(dim, eps, out) })
+}
+
+// NewPairwiseDistance makes the p-norm of the difference of two tensors along the last dimension, for ForwardWith; PyTorch's defaults are 2, 1e-6 and false.
+func NewPairwiseDistance(p, eps float64, keepdim bool) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr { return capi.Trt_pairwise_distance_create(p, eps, keepdim, out) })
+}

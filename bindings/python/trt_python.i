@@ -241,17 +241,39 @@ TRT_HANDLE(trt_node, kNode)
   if (!($result = append($result, text))) SWIG_fail;
 }
 
+// None is no list.
 %typemap(in) (const int64_t* ints, size_t ints_count) (std::vector<int64_t> list, Ref items) {
-  items = Ref(PySequence_Fast($input, "a sequence of ints is needed"));
-  if (!items) SWIG_fail;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    Ref number(PyNumber_Index(PySequence_Fast_GET_ITEM(items.get(), i)));
-    if (!number) SWIG_fail;
-    list.push_back(PyLong_AsLongLong(number.get()));
-    if (PyErr_Occurred()) SWIG_fail;
+  if ($input != Py_None) {
+    items = Ref(PySequence_Fast($input, "a sequence of ints is needed"));
+    if (!items) SWIG_fail;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      Ref number(PyNumber_Index(PySequence_Fast_GET_ITEM(items.get(), i)));
+      if (!number) SWIG_fail;
+      list.push_back(PyLong_AsLongLong(number.get()));
+      if (PyErr_Occurred()) SWIG_fail;
+    }
   }
-  $1 = list.data();
+  $1 = $input == Py_None ? nullptr : list.data();
   $2 = list.size();
+}
+%typemap(in) (const double* doubles, size_t doubles_count) (std::vector<double> list, Ref items) {
+  if ($input != Py_None) {
+    items = Ref(PySequence_Fast($input, "a sequence of numbers is needed"));
+    if (!items) SWIG_fail;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      list.push_back(PyFloat_AsDouble(PySequence_Fast_GET_ITEM(items.get(), i)));
+      if (PyErr_Occurred()) SWIG_fail;
+    }
+  }
+  $1 = $input == Py_None ? nullptr : list.data();
+  $2 = list.size();
+}
+
+%typemap(in) const bool* optional_bool (bool value) {
+  const int truth = $input == Py_None ? 0 : PyObject_IsTrue($input);
+  if (truth < 0) SWIG_fail;
+  value = truth == 1;
+  $1 = $input == Py_None ? nullptr : &value;
 }
 
 // Members of options: pairs of ints, and weights.

@@ -490,6 +490,12 @@ class LeakyReLU : public Layer<LeakyReLU> {
   using Layer::Layer;
   explicit LeakyReLU(double negative_slope = 0.01) : Layer(detail::create(trt_leaky_relu_create, negative_slope)) {}
 };
+/** x, or below zero x times a slope: in training mode drawn for each element, uniform from lower to upper, else their mean. */
+class RReLU : public Layer<RReLU> {
+ public:
+  using Layer::Layer;
+  explicit RReLU(double lower = 1.0 / 8, double upper = 1.0 / 3) : Layer(detail::create(trt_rrelu_create, lower, upper)) {}
+};
 /** x, or alpha (exp(x) - 1) below zero. */
 class ELU : public Layer<ELU> {
  public:
@@ -553,6 +559,12 @@ class Softmax : public Layer<Softmax> {
   using Layer::Layer;
   Softmax() = default;
   explicit Softmax(std::int64_t dim) : Layer(detail::create(trt_softmax_create, dim)) {}
+};
+/** Softmax over the channels of x [n, c, h, w] or [c, h, w]. */
+class Softmax2d : public Layer<Softmax2d> {
+ public:
+  using Layer::Layer;
+  Softmax2d() : Layer(detail::create(trt_softmax2d_create)) {}
 };
 /** The logarithm of softmax along a dimension. */
 class LogSoftmax : public Layer<LogSoftmax> {

@@ -221,6 +221,18 @@ class Dropout3d : public Layer<Dropout3d> {
   using Layer::Layer;
   explicit Dropout3d(double p = 0.5) : Layer(detail::create(trt_feature_dropout_create, 3, p)) {}
 };
+/** Dropout for networks with SELU: keeps mean 0 and variance 1. */
+class AlphaDropout : public Layer<AlphaDropout> {
+ public:
+  using Layer::Layer;
+  explicit AlphaDropout(double p = 0.5) : Layer(detail::create(trt_alpha_dropout_create, p)) {}
+};
+/** AlphaDropout of whole channels. */
+class FeatureAlphaDropout : public Layer<FeatureAlphaDropout> {
+ public:
+  using Layer::Layer;
+  explicit FeatureAlphaDropout(double p = 0.5) : Layer(detail::create(trt_feature_alpha_dropout_create, p)) {}
+};
 /** x, or weight x below zero, the weight being a parameter. */
 class PReLU : public Layer<PReLU> {
  public:
@@ -384,6 +396,10 @@ class UpsampleOptions {
                           scale_factor_.size(), mode_.c_str(), align_corners_ ? &*align_corners_ : nullptr,
                           recompute_scale_factor_ ? &*recompute_scale_factor_ : nullptr);
   }
+  trt_module* make_2d(bool bilinear) const {
+    return detail::create(trt_upsampling2d_create, size_.empty() ? nullptr : size_.data(), size_.size(), scale_factor_.empty() ? nullptr : scale_factor_.data(),
+                          scale_factor_.size(), bilinear);
+  }
 
  private:
   std::vector<std::int64_t> size_;
@@ -397,6 +413,22 @@ class Upsample : public Layer<Upsample> {
   using Layer::Layer;
   Upsample() = default;
   explicit Upsample(const UpsampleOptions& o) : Layer(o.make()) {}
+};
+/** Upsample with the nearest elements. */
+class UpsamplingNearest2d : public Layer<UpsamplingNearest2d> {
+ public:
+  using Layer::Layer;
+  UpsamplingNearest2d() = default;
+  /** The options' size or scale_factor counts. */
+  explicit UpsamplingNearest2d(const UpsampleOptions& o) : Layer(o.make_2d(false)) {}
+};
+/** Upsample with mode bilinear and aligned corners. */
+class UpsamplingBilinear2d : public Layer<UpsamplingBilinear2d> {
+ public:
+  using Layer::Layer;
+  UpsamplingBilinear2d() = default;
+  /** The options' size or scale_factor counts. */
+  explicit UpsamplingBilinear2d(const UpsampleOptions& o) : Layer(o.make_2d(true)) {}
 };
 
 /** Options of Unfold and Fold. */
@@ -440,7 +472,7 @@ class Fold : public Layer<Fold> {
       : Layer(detail::create(trt_fold_create, output_size.h(), output_size.w(), o.kernel_size().h(), o.kernel_size().w(), o.c())) {}
 };
 
-/** Options of pools of one or three dimensions. */
+/** Options of pools of one or three dimensions, and of power averages and unpooling of one to three. */
 class PoolNdOptions {
  public:
   PoolNdOptions(Triple kernel_size) : kernel_size_(kernel_size), c_(detail::defaults(trt_poolnd_options_init)) {}
@@ -475,10 +507,10 @@ class PoolNdOptions {
     return *this;
   }
   /** The layer of `dims` dimensions that a function of C makes. */
-  template <typename F>
-  trt_module* make(F* create, std::size_t dims) const {
+  template <typename F, typename... First>
+  trt_module* make(F* create, std::size_t dims, First... first) const {
     const auto kernel = kernel_size_.sizes(dims);
-    return detail::create(create, kernel.data(), kernel.size(), &c_);
+    return detail::create(create, first..., kernel.data(), kernel.size(), &c_);
   }
 
  private:
@@ -489,6 +521,12 @@ using MaxPool1dOptions = PoolNdOptions;
 using MaxPool3dOptions = PoolNdOptions;
 using AvgPool1dOptions = PoolNdOptions;
 using AvgPool3dOptions = PoolNdOptions;
+using LPPool1dOptions = PoolNdOptions;
+using LPPool2dOptions = PoolNdOptions;
+using LPPool3dOptions = PoolNdOptions;
+using MaxUnpool1dOptions = PoolNdOptions;
+using MaxUnpool2dOptions = PoolNdOptions;
+using MaxUnpool3dOptions = PoolNdOptions;
 /** Maxima of windows of 1 dimension. */
 class MaxPool1d : public Layer<MaxPool1d> {
  public:
@@ -521,6 +559,66 @@ class AvgPool3d : public Layer<AvgPool3d> {
   explicit AvgPool3d(Triple kernel_size) : AvgPool3d(AvgPool3dOptions(kernel_size)) {}
   explicit AvgPool3d(const AvgPool3dOptions& o) : Layer(o.make(trt_avg_poolnd_create, 3)) {}
 };
+/** The power average of each window of 1 dimension. */
+class LPPool1d : public Layer<LPPool1d> {
+ public:
+  using Layer::Layer;
+  LPPool1d() = default;
+  LPPool1d(double norm_type, std::int64_t kernel_size) : LPPool1d(norm_type, LPPool1dOptions(kernel_size)) {}
+  /** Stride and ceil_mode count. */
+  LPPool1d(double norm_type, const LPPool1dOptions& o) : Layer(o.make(trt_lp_poolnd_create, 1, norm_type)) {}
+};
+/** The power average of each window of 2 dimensions. */
+class LPPool2d : public Layer<LPPool2d> {
+ public:
+  using Layer::Layer;
+  LPPool2d() = default;
+  LPPool2d(double norm_type, Triple kernel_size) : LPPool2d(norm_type, LPPool2dOptions(kernel_size)) {}
+  /** Stride and ceil_mode count. */
+  LPPool2d(double norm_type, const LPPool2dOptions& o) : Layer(o.make(trt_lp_poolnd_create, 2, norm_type)) {}
+};
+/** The power average of each window of 3 dimensions. */
+class LPPool3d : public Layer<LPPool3d> {
+ public:
+  using Layer::Layer;
+  LPPool3d() = default;
+  LPPool3d(double norm_type, Triple kernel_size) : LPPool3d(norm_type, LPPool3dOptions(kernel_size)) {}
+  /** Stride and ceil_mode count. */
+  LPPool3d(double norm_type, const LPPool3dOptions& o) : Layer(o.make(trt_lp_poolnd_create, 3, norm_type)) {}
+};
+/** The inverse of MaxPool1d, with zeros where no maximum was. */
+class MaxUnpool1d : public Layer<MaxUnpool1d> {
+ public:
+  using Layer::Layer;
+  MaxUnpool1d() = default;
+  explicit MaxUnpool1d(std::int64_t kernel_size) : MaxUnpool1d(MaxUnpool1dOptions(kernel_size)) {}
+  /** Stride and padding count. */
+  explicit MaxUnpool1d(const MaxUnpool1dOptions& o) : Layer(o.make(trt_max_unpoolnd_create, 1)) {}
+  Tensor forward(const Tensor& x, const Tensor& indices) const { return forward_with({x, indices})[0]; }
+  Tensor operator()(const Tensor& x, const Tensor& indices) const { return forward(x, indices); }
+};
+/** The inverse of MaxPool2d, with zeros where no maximum was. */
+class MaxUnpool2d : public Layer<MaxUnpool2d> {
+ public:
+  using Layer::Layer;
+  MaxUnpool2d() = default;
+  explicit MaxUnpool2d(Triple kernel_size) : MaxUnpool2d(MaxUnpool2dOptions(kernel_size)) {}
+  /** Stride and padding count. */
+  explicit MaxUnpool2d(const MaxUnpool2dOptions& o) : Layer(o.make(trt_max_unpoolnd_create, 2)) {}
+  Tensor forward(const Tensor& x, const Tensor& indices) const { return forward_with({x, indices})[0]; }
+  Tensor operator()(const Tensor& x, const Tensor& indices) const { return forward(x, indices); }
+};
+/** The inverse of MaxPool3d, with zeros where no maximum was. */
+class MaxUnpool3d : public Layer<MaxUnpool3d> {
+ public:
+  using Layer::Layer;
+  MaxUnpool3d() = default;
+  explicit MaxUnpool3d(Triple kernel_size) : MaxUnpool3d(MaxUnpool3dOptions(kernel_size)) {}
+  /** Stride and padding count. */
+  explicit MaxUnpool3d(const MaxUnpool3dOptions& o) : Layer(o.make(trt_max_unpoolnd_create, 3)) {}
+  Tensor forward(const Tensor& x, const Tensor& indices) const { return forward_with({x, indices})[0]; }
+  Tensor operator()(const Tensor& x, const Tensor& indices) const { return forward(x, indices); }
+};
 /** Means of windows that give the output this size. */
 class AdaptiveAvgPool3d : public Layer<AdaptiveAvgPool3d> {
  public:
@@ -534,6 +632,22 @@ class AdaptiveMaxPool3d : public Layer<AdaptiveMaxPool3d> {
   using Layer::Layer;
   AdaptiveMaxPool3d() = default;
   explicit AdaptiveMaxPool3d(Triple output) : Layer(detail::create(trt_adaptive_max_poolnd_create, output.sizes(3).data(), std::size_t{3})) {}
+};
+/** The cosine of the angle between the vectors along a dimension of two tensors. */
+class CosineSimilarity : public Layer<CosineSimilarity> {
+ public:
+  using Layer::Layer;
+  explicit CosineSimilarity(std::int64_t dim = 1, double eps = 1e-8) : Layer(detail::create(trt_cosine_similarity_create, dim, eps)) {}
+  Tensor forward(const Tensor& x1, const Tensor& x2) const { return forward_with({x1, x2})[0]; }
+  Tensor operator()(const Tensor& x1, const Tensor& x2) const { return forward(x1, x2); }
+};
+/** The p-norm of the difference of two tensors along the last dimension. */
+class PairwiseDistance : public Layer<PairwiseDistance> {
+ public:
+  using Layer::Layer;
+  explicit PairwiseDistance(double p = 2, double eps = 1e-6, bool keepdim = false) : Layer(detail::create(trt_pairwise_distance_create, p, eps, keepdim)) {}
+  Tensor forward(const Tensor& x1, const Tensor& x2) const { return forward_with({x1, x2})[0]; }
+  Tensor operator()(const Tensor& x1, const Tensor& x2) const { return forward(x1, x2); }
 };
 
 }  // namespace nn

@@ -309,9 +309,31 @@ class TripletMarginLoss : public Loss<TripletMarginLoss> {
   double eps_ = 1e-6;
   bool swap_ = false;
 };
+class CTCLoss : public Loss<CTCLoss> {
+ public:
+  CTCLoss& blank(std::int64_t v) {
+    blank_ = v;
+    return *this;
+  }
+  CTCLoss& zero_infinity(bool v) {
+    zero_infinity_ = v;
+    return *this;
+  }
+  Tensor operator()(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths) const {
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank_, reduction_, zero_infinity_);
+  }
+  Tensor operator()(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths, IntArrayRef target_lengths) const {
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank_, reduction_, zero_infinity_);
+  }
+
+ private:
+  std::int64_t blank_ = 0;
+  bool zero_infinity_ = false;
+};
 
 using BCELossOptions = BCELoss;
 using BCEWithLogitsLossOptions = BCEWithLogitsLoss;
+using CTCLossOptions = CTCLoss;
 using CosineEmbeddingLossOptions = CosineEmbeddingLoss;
 using CrossEntropyLossOptions = CrossEntropyLoss;
 using GaussianNLLLossOptions = GaussianNLLLoss;

@@ -476,6 +476,13 @@ TRT_API trt_status* trt_dropout_create(double p, trt_module** out);
  */
 TRT_API trt_status* trt_feature_dropout_create(int32_t ndim, double p, trt_module** out);
 /**
+ * Dropout for networks with SELU: in training mode sets elements, with probability p in [0, 1], to the value that SELU takes far below zero, and shifts and
+ * scales all such that mean 0 and variance 1 stay. @since 0.1
+ */
+TRT_API trt_status* trt_alpha_dropout_create(double p, trt_module** out);
+/** trt_alpha_dropout_create of whole channels of x [n, c, ...]. @since 0.1 */
+TRT_API trt_status* trt_feature_alpha_dropout_create(double p, trt_module** out);
+/**
  * Pads the last one to three dimensions by the `padding_count` (2, 4 or 6) numbers of `padding`: before and after the last dimension, then the one before
  * it; negative ones cut. `mode`: "constant" (ConstantPad1d, ...), "zeros" (ZeroPad1d), "reflect" (ReflectionPad1d), "replicate" (ReplicationPad1d),
  * "circular" (CircularPad1d). `value` is for "constant", otherwise 0. @since 0.1
@@ -488,6 +495,12 @@ TRT_API trt_status* trt_pad_create(const int64_t* padding, size_t padding_count,
  */
 TRT_API trt_status* trt_upsample_create(const int64_t* size, size_t size_count, const double* scale_factor, size_t scale_factor_count, const char* mode,
                                         const bool* align_corners, const bool* recompute_scale_factor, trt_module** out);
+/**
+ * UpsamplingNearest2d, or with `bilinear` UpsamplingBilinear2d, which aligns the corners: as Upsample of x [n, c, h, w], with one of size and scale_factor
+ * and the other one NULL. @since 0.1
+ */
+TRT_API trt_status* trt_upsampling2d_create(const int64_t* size, size_t size_count, const double* scale_factor, size_t scale_factor_count, bool bilinear,
+                                            trt_module** out);
 
 /** Options of Unfold and Fold. */
 typedef struct trt_window_options {
@@ -515,6 +528,11 @@ TRT_API trt_status* trt_relu_create(trt_module** out);
 TRT_API trt_status* trt_relu6_create(trt_module** out);
 /** x, or negative_slope x below zero (PyTorch's default: 0.01). @since 0.1 */
 TRT_API trt_status* trt_leaky_relu_create(double negative_slope, trt_module** out);
+/**
+ * x, or below zero x times a slope: in training mode drawn for each element, uniform from lower to upper (PyTorch's defaults: 1/8 and 1/3), else their
+ * mean. @since 0.1
+ */
+TRT_API trt_status* trt_rrelu_create(double lower, double upper, trt_module** out);
 /** x, or alpha (exp(x) - 1) below zero (PyTorch's default: 1). @since 0.1 */
 TRT_API trt_status* trt_elu_create(double alpha, trt_module** out);
 /** x times the normal distribution function; `tanh`: by its tanh approximation. @since 0.1 */
@@ -533,6 +551,8 @@ TRT_API trt_status* trt_softplus_create(double beta, double threshold, trt_modul
 TRT_API trt_status* trt_hardswish_create(trt_module** out);
 /** Softmax along `dim`. @since 0.1 */
 TRT_API trt_status* trt_softmax_create(int64_t dim, trt_module** out);
+/** Softmax over the channels of x [n, c, h, w] or [c, h, w]. @since 0.1 */
+TRT_API trt_status* trt_softmax2d_create(trt_module** out);
 /** The logarithm of softmax along `dim`. @since 0.1 */
 TRT_API trt_status* trt_log_softmax_create(int64_t dim, trt_module** out);
 
@@ -608,10 +628,31 @@ TRT_API void trt_poolnd_options_init(trt_poolnd_options* options);
 TRT_API trt_status* trt_max_poolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out);
 /** AvgPool1d, 2d or 3d, by the `ndim` sizes of the kernel: means of windows of x [n, c, ...] or [c, ...]. @since 0.1 */
 TRT_API trt_status* trt_avg_poolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out);
+/**
+ * LPPool1d, 2d or 3d, by the `ndim` sizes of the kernel: of each window of x [n, c, ...] or [c, ...] the sum of x^norm_type to the power 1 / norm_type, which
+ * is not zero. Of the options stride and ceil_mode count. @since 0.1
+ */
+TRT_API trt_status* trt_lp_poolnd_create(double norm_type, const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out);
+/**
+ * MaxUnpool1d, 2d or 3d, by the `ndim` sizes of the kernel: the inverse of MaxPool, with zeros where no maximum was. Inputs (trt_module_forward_with): x
+ * [n, c, ...] or [c, ...], and int64 indices of its shape as trt_max_pool2d_with_indices gives them. Of the options stride and padding count. @since 0.1
+ */
+TRT_API trt_status* trt_max_unpoolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out);
 /** AdaptiveAvgPool1d, 2d or 3d, by the `ndim` sizes of the output: means of windows such that the output has these. @since 0.1 */
 TRT_API trt_status* trt_adaptive_avg_poolnd_create(const int64_t* output_size, size_t ndim, trt_module** out);
 /** AdaptiveMaxPool1d, 2d or 3d; as trt_adaptive_avg_poolnd_create, with maxima. @since 0.1 */
 TRT_API trt_status* trt_adaptive_max_poolnd_create(const int64_t* output_size, size_t ndim, trt_module** out);
+
+/**
+ * The cosine of the angle between the vectors along dimension `dim` of two inputs (trt_module_forward_with) that broadcast, lengths being at least eps
+ * (PyTorch's defaults: 1 and 1e-8). @since 0.1
+ */
+TRT_API trt_status* trt_cosine_similarity_create(int64_t dim, double eps, trt_module** out);
+/**
+ * The p-norm of the difference of two inputs (trt_module_forward_with) along the last dimension, which stays with size 1 where keepdim; eps is added to the
+ * difference (PyTorch's defaults: 2 and 1e-6). @since 0.1
+ */
+TRT_API trt_status* trt_pairwise_distance_create(double p, double eps, bool keepdim, trt_module** out);
 
 /* --- initializers: fill a floating-point tensor in place, recording nothing. generator NULL: the default one. --- */
 

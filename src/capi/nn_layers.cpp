@@ -307,6 +307,12 @@ TRT_EXPORT trt_status* trt_feature_dropout_create(int32_t ndim, double p, trt_mo
     return nn::feature_dropout(static_cast<size_t>(ndim), p);
   });
 }
+TRT_EXPORT trt_status* trt_alpha_dropout_create(double p, trt_module** out) {
+  return create("trt_alpha_dropout_create", out, [&] { return nn::alpha_dropout(p); });
+}
+TRT_EXPORT trt_status* trt_feature_alpha_dropout_create(double p, trt_module** out) {
+  return create("trt_feature_alpha_dropout_create", out, [&] { return nn::feature_alpha_dropout(p); });
+}
 TRT_EXPORT trt_status* trt_pad_create(const int64_t* padding, size_t padding_count, const char* mode, double value, trt_module** out) {
   return create("trt_pad_create", out, [&] {
     if (!mode) throw_null_argument("mode");
@@ -318,8 +324,17 @@ TRT_EXPORT trt_status* trt_upsample_create(const int64_t* size, size_t size_coun
   return create("trt_upsample_create", out, [&] {
     if (!mode) throw_null_argument("mode");
     const auto optional = [](const bool* b) { return b ? std::optional(*b) : std::nullopt; };
-    const auto factors = scale_factor ? std::optional(float_list(scale_factor, scale_factor_count, "scale_factor")) : std::nullopt;
+    const auto factors = optional_float_list(scale_factor, scale_factor_count, "scale_factor");
     return nn::upsample(optional_int_list(size, size_count, "size"), factors, mode, optional(align_corners), optional(recompute_scale_factor));
+  });
+}
+TRT_EXPORT trt_status* trt_upsampling2d_create(const int64_t* size, size_t size_count, const double* scale_factor, size_t scale_factor_count, bool bilinear,
+                                               trt_module** out) {
+  return create("trt_upsampling2d_create", out, [&] {
+    const auto factors = optional_float_list(scale_factor, scale_factor_count, "scale_factor");
+    const auto sizes = optional_int_list(size, size_count, "size");
+    if (bilinear) return nn::upsample(sizes, factors, "bilinear", true, std::nullopt, "UpsamplingBilinear2d");
+    return nn::upsample(sizes, factors, "nearest", std::nullopt, std::nullopt, "UpsamplingNearest2d");
   });
 }
 TRT_EXPORT trt_status* trt_unfold_create(int64_t kernel_h, int64_t kernel_w, const trt_window_options* options, trt_module** out) {
@@ -341,6 +356,9 @@ TRT_EXPORT trt_status* trt_relu6_create(trt_module** out) { return create("trt_r
 TRT_EXPORT trt_status* trt_leaky_relu_create(double negative_slope, trt_module** out) {
   return create("trt_leaky_relu_create", out, [&] { return nn::leaky_relu(negative_slope); });
 }
+TRT_EXPORT trt_status* trt_rrelu_create(double lower, double upper, trt_module** out) {
+  return create("trt_rrelu_create", out, [&] { return nn::rrelu(lower, upper); });
+}
 TRT_EXPORT trt_status* trt_elu_create(double alpha, trt_module** out) {
   return create("trt_elu_create", out, [&] { return nn::elu(alpha); });
 }
@@ -358,6 +376,7 @@ TRT_EXPORT trt_status* trt_hardswish_create(trt_module** out) { return create("t
 TRT_EXPORT trt_status* trt_softmax_create(int64_t dim, trt_module** out) {
   return create("trt_softmax_create", out, [&] { return nn::softmax(dim); });
 }
+TRT_EXPORT trt_status* trt_softmax2d_create(trt_module** out) { return create("trt_softmax2d_create", out, nn::softmax2d); }
 TRT_EXPORT trt_status* trt_log_softmax_create(int64_t dim, trt_module** out) {
   return create("trt_log_softmax_create", out, [&] { return nn::log_softmax(dim); });
 }
@@ -423,11 +442,24 @@ TRT_EXPORT trt_status* trt_max_poolnd_create(const int64_t* kernel_size, size_t 
 TRT_EXPORT trt_status* trt_avg_poolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out) {
   return create("trt_avg_poolnd_create", out, [&] { return nn::avg_pool(int_list(kernel_size, ndim, "kernel_size"), pool_options(options)); });
 }
+TRT_EXPORT trt_status* trt_lp_poolnd_create(double norm_type, const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out) {
+  return create("trt_lp_poolnd_create", out, [&] { return nn::lp_pool(norm_type, int_list(kernel_size, ndim, "kernel_size"), pool_options(options)); });
+}
+TRT_EXPORT trt_status* trt_max_unpoolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out) {
+  return create("trt_max_unpoolnd_create", out, [&] { return nn::max_unpool(int_list(kernel_size, ndim, "kernel_size"), pool_options(options)); });
+}
 TRT_EXPORT trt_status* trt_adaptive_avg_poolnd_create(const int64_t* output_size, size_t ndim, trt_module** out) {
   return create("trt_adaptive_avg_poolnd_create", out, [&] { return nn::adaptive_avg_pool(int_list(output_size, ndim, "output_size")); });
 }
 TRT_EXPORT trt_status* trt_adaptive_max_poolnd_create(const int64_t* output_size, size_t ndim, trt_module** out) {
   return create("trt_adaptive_max_poolnd_create", out, [&] { return nn::adaptive_max_pool(int_list(output_size, ndim, "output_size")); });
+}
+
+TRT_EXPORT trt_status* trt_cosine_similarity_create(int64_t dim, double eps, trt_module** out) {
+  return create("trt_cosine_similarity_create", out, [&] { return nn::cosine_similarity(dim, eps); });
+}
+TRT_EXPORT trt_status* trt_pairwise_distance_create(double p, double eps, bool keepdim, trt_module** out) {
+  return create("trt_pairwise_distance_create", out, [&] { return nn::pairwise_distance(p, eps, keepdim); });
 }
 
 }  // extern "C"

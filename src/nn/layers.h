@@ -70,6 +70,9 @@ ModulePtr embedding_bag(int64_t num_embeddings, int64_t embedding_dim, const Emb
 
 ModulePtr identity();
 ModulePtr dropout(double p);
+// Keep mean 0 and variance 1, for networks with SELU: of elements, or of whole channels of x [n, c, ...].
+ModulePtr alpha_dropout(double p);
+ModulePtr feature_alpha_dropout(double p);
 // Zeroes whole channels of x [n, c, ...] with `dims` dimensions behind, or of one sample [c, ...].
 ModulePtr feature_dropout(size_t dims, double p);
 ModulePtr local_response_norm(int64_t size, double alpha, double beta, double k);
@@ -77,7 +80,7 @@ ModulePtr local_response_norm(int64_t size, double alpha, double beta, double k)
 ModulePtr pad(IntArrayRef padding, std::string_view mode, double value);
 // One number for all dimensions behind the second one, or one for each; one of both lists.
 ModulePtr upsample(std::optional<IntArrayRef> size, std::optional<ArrayRef<double>> scale_factor, const std::string& mode, std::optional<bool> align_corners,
-                   std::optional<bool> recompute_scale_factor);
+                   std::optional<bool> recompute_scale_factor, const char* type_name = "Upsample");
 struct WindowOptions {
   std::array<int64_t, 2> dilation = {1, 1};
   std::array<int64_t, 2> padding = {0, 0};
@@ -91,6 +94,7 @@ ModulePtr unflatten(int64_t dim, IntArrayRef sizes);
 ModulePtr relu();
 ModulePtr relu6();
 ModulePtr leaky_relu(double negative_slope);
+ModulePtr rrelu(double lower, double upper);
 ModulePtr elu(double alpha);
 ModulePtr gelu(bool tanh);
 ModulePtr silu();
@@ -100,6 +104,7 @@ ModulePtr tanh();
 ModulePtr softplus(double beta, double threshold);
 ModulePtr hardswish();
 ModulePtr softmax(int64_t dim);
+ModulePtr softmax2d();
 ModulePtr log_softmax(int64_t dim);
 
 ModulePtr selu();
@@ -129,7 +134,15 @@ struct PoolOptions {
 // One to three dimensions: x [n, c, ...] or [c, ...].
 ModulePtr max_pool(IntArrayRef kernel_size, const PoolOptions& options);
 ModulePtr avg_pool(IntArrayRef kernel_size, const PoolOptions& options);
+// Stride, and for the inverse of max_pool the padding, are what counts of the options; for the power average the stride and ceil_mode.
+ModulePtr lp_pool(double norm_type, IntArrayRef kernel_size, const PoolOptions& options);
+// Inputs: x and the indices of the maxima.
+ModulePtr max_unpool(IntArrayRef kernel_size, const PoolOptions& options);
 ModulePtr adaptive_avg_pool(IntArrayRef output_size);
 ModulePtr adaptive_max_pool(IntArrayRef output_size);
+
+// Of two inputs.
+ModulePtr cosine_similarity(int64_t dim, double eps);
+ModulePtr pairwise_distance(double p, double eps, bool keepdim);
 
 }  // namespace trt::nn

@@ -31,6 +31,26 @@ ModulePtr unary(const char* type_name, Tensor (*f)(const Tensor&)) {
   return plain(type_name, [f](const Tensor& x, const Module&) { return f(x); });
 }
 
+// As Plain, of two inputs.
+class PlainPair final : public MultiInput {
+ public:
+  using Fn = std::function<Tensor(const Tensor& first, const Tensor& second)>;
+  PlainPair(std::string type_name, const char* first, const char* second, Fn f, std::string extra)
+      : MultiInput(std::move(type_name)), names_{first, second}, f_(std::move(f)), extra_(std::move(extra)) {}
+  Signature signature() const override { return {names_, 2, 1}; }
+  std::vector<Tensor> run(TensorList inputs, size_t) override { return {f_(inputs[0], inputs[1])}; }
+  std::string extra_repr() const override { return extra_; }
+
+ private:
+  std::vector<const char*> names_;
+  Fn f_;
+  std::string extra_;
+};
+
+void check_probability(std::string_view name, double p) {
+  TRT_CHECK(p >= 0 && p <= 1, name, ": the probability must be between 0 and 1, got ", p);
+}
+
 // Kernel, stride, padding and dilation of a pool of up to three dimensions.
 struct Windows {
   size_t dims = 0;
@@ -96,9 +116,21 @@ ModulePtr identity() {
   return plain("Identity", [](const Tensor& x, const Module&) { return x; });
 }
 ModulePtr dropout(double p) {
-  TRT_CHECK(p >= 0 && p <= 1, "Dropout: the probability must be between 0 and 1, got ", p);
+  check_probability("Dropout", p);
   return plain(
       "Dropout", [p](const Tensor& x, const Module& self) { return op::dropout(x, p, self.training()); },
+      str_cat("p=", python_float(p), ", inplace=False"));
+}
+ModulePtr alpha_dropout(double p) {
+  check_probability("AlphaDropout", p);
+  return plain(
+      "AlphaDropout", [p](const Tensor& x, const Module& self) { return op::alpha_dropout(x, p, self.training()); },
+      str_cat("p=", python_float(p), ", inplace=False"));
+}
+ModulePtr feature_alpha_dropout(double p) {
+  check_probability("FeatureAlphaDropout", p);
+  return plain(
+      "FeatureAlphaDropout", [p](const Tensor& x, const Module& self) { return op::feature_alpha_dropout(x, p, self.training()); },
       str_cat("p=", python_float(p), ", inplace=False"));
 }
 ModulePtr flatten(int64_t start_dim, int64_t end_dim) {
@@ -126,6 +158,12 @@ ModulePtr leaky_relu(double negative_slope) {
       "LeakyReLU", [=](const Tensor& x, const Module&) { return op::leaky_relu(x, negative_slope); },
       str_cat("negative_slope=", python_float(negative_slope)));
 }
+ModulePtr rrelu(double lower, double upper) {
+  TRT_CHECK(lower <= upper, "RReLU: lower must not be above upper, got ", lower, " and ", upper);
+  return plain(
+      "RReLU", [=](const Tensor& x, const Module& self) { return op::rrelu(x, lower, upper, self.training()); },
+      str_cat("lower=", python_float(lower), ", upper=", python_float(upper)));
+}
 ModulePtr elu(double alpha) {
   return plain("ELU", [=](const Tensor& x, const Module&) { return op::elu(x, alpha); }, str_cat("alpha=", python_float(alpha)));
 }
@@ -140,6 +178,12 @@ ModulePtr softplus(double beta, double threshold) {
 }
 ModulePtr softmax(int64_t dim) {
   return plain("Softmax", [=](const Tensor& x, const Module&) { return op::softmax(x, dim); }, str_cat("dim=", dim));
+}
+ModulePtr softmax2d() {
+  return plain("Softmax2d", [](const Tensor& x, const Module&) {
+    TRT_CHECK(x.dim() == 3 || x.dim() == 4, "Softmax2d: the input must have 3 or 4 dimensions, got ", x);
+    return op::softmax(x, -3);
+  });
 }
 ModulePtr log_softmax(int64_t dim) {
   return plain("LogSoftmax", [=](const Tensor& x, const Module&) { return op::log_softmax(x, dim); }, str_cat("dim=", dim));
@@ -222,6 +266,26 @@ ModulePtr avg_pool(IntArrayRef kernel, const PoolOptions& o) {
       [=](const Tensor& x, const Module&) { return f(x, w.kernel(), w.stride(), w.padding(), o.ceil_mode, o.count_include_pad, o.divisor_override); },
       pool_repr(w, number_or_tuple));
 }
+ModulePtr lp_pool(double norm_type, IntArrayRef kernel, const PoolOptions& o) {
+  const size_t dims = checked_dims("LPPool", kernel);
+  const std::string name = str_cat("LPPool", dims, "d");
+  const Windows w = checked_pool(name, kernel, o);
+  TRT_CHECK(norm_type != 0, name, ": norm_type must not be zero");
+  const auto f = dims == 1 ? op::lp_pool1d : dims == 2 ? op::lp_pool2d : op::lp_pool3d;
+  return plain(
+      name, [=](const Tensor& x, const Module&) { return f(x, norm_type, w.kernel(), w.stride(), o.ceil_mode); },
+      str_cat("norm_type=", python_float(norm_type), ", kernel_size=", number_or_tuple(w.kernel()), ", stride=",
+              o.stride[0] ? number_or_tuple(w.stride()) : "None", ", ceil_mode=", python_bool(o.ceil_mode)));
+}
+ModulePtr max_unpool(IntArrayRef kernel, const PoolOptions& o) {
+  const size_t dims = checked_dims("MaxUnpool", kernel);
+  const std::string name = str_cat("MaxUnpool", dims, "d");
+  const Windows w = checked_pool(name, kernel, o);
+  const auto f = dims == 1 ? op::max_unpool1d : dims == 2 ? op::max_unpool2d : op::max_unpool3d;
+  return make_intrusive<PlainPair>(
+      name, "input", "indices",
+      [=](const Tensor& x, const Tensor& indices) { return f(x, indices, w.kernel(), w.stride(), w.padding(), std::nullopt); }, pool_repr(w, python_tuple));
+}
 ModulePtr adaptive_avg_pool(IntArrayRef output_size) {
   return adaptive_pool("AdaptiveAvgPool", output_size, {op::adaptive_avg_pool1d, op::adaptive_avg_pool2d, op::adaptive_avg_pool3d});
 }
@@ -232,7 +296,7 @@ ModulePtr adaptive_max_pool(IntArrayRef output_size) {
 ModulePtr feature_dropout(size_t dims, double p) {
   TRT_CHECK(dims >= 1 && dims <= 3, "Dropout: one to three dimensions, got ", dims);
   const std::string name = str_cat("Dropout", dims, "d");
-  TRT_CHECK(p >= 0 && p <= 1, name, ": the probability must be between 0 and 1, got ", p);
+  check_probability(name, p);
   return plain(
       name,
       [=](const Tensor& x, const Module& self) {
@@ -274,21 +338,21 @@ ModulePtr pad(IntArrayRef padding, std::string_view mode, double value) {
       constant ? str_cat("padding=", text, ", value=", python_float(value)) : text);
 }
 ModulePtr upsample(std::optional<IntArrayRef> size, std::optional<ArrayRef<double>> scale_factor, const std::string& mode, std::optional<bool> align_corners,
-                   std::optional<bool> recompute_scale_factor) {
-  TRT_CHECK(size.has_value() != scale_factor.has_value(), "Upsample: either size or scale_factor is needed");
+                   std::optional<bool> recompute_scale_factor, const char* type_name) {
+  TRT_CHECK(size.has_value() != scale_factor.has_value(), type_name, ": either size or scale_factor is needed");
   static constexpr std::string_view kModes[] = {"nearest", "linear", "bilinear", "bicubic", "trilinear", "area", "nearest-exact"};
   TRT_CHECK(std::find(std::begin(kModes), std::end(kModes), mode) != std::end(kModes),
-            "Upsample: the mode must be 'nearest', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area' or 'nearest-exact', got '", mode, "'");
+            type_name, ": the mode must be 'nearest', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area' or 'nearest-exact', got '", mode, "'");
   const size_t given = size ? size->size() : scale_factor->size();
-  TRT_CHECK(given >= 1 && given <= 3, "Upsample: one to three numbers are needed, got ", given);
+  TRT_CHECK(given >= 1 && given <= 3, type_name, ": one to three numbers are needed, got ", given);
   const std::vector<int64_t> sizes(size ? size->begin() : nullptr, size ? size->end() : nullptr);
   const std::vector<double> scales(size ? nullptr : scale_factor->begin(), size ? nullptr : scale_factor->end());
-  for (int64_t n : sizes) TRT_CHECK(n > 0, "Upsample: sizes must be positive, got ", IntArrayRef(sizes));
-  for (double f : scales) TRT_CHECK(f > 0, "Upsample: factors must be positive, got ", f);
+  for (int64_t n : sizes) TRT_CHECK(n > 0, type_name, ": sizes must be positive, got ", IntArrayRef(sizes));
+  for (double f : scales) TRT_CHECK(f > 0, type_name, ": factors must be positive, got ", f);
   std::string what = size ? "size=" + (given == 1 ? str_cat(sizes[0]) : python_tuple(sizes))
                           : "scale_factor=" + (given == 1 ? python_float(scales[0]) : float_tuple(scales));
   return plain(
-      "Upsample",
+      type_name,
       [=](const Tensor& x, const Module&) {
         // One number stands for each of the dimensions.
         const size_t dims = x.dim() > 2 ? static_cast<size_t>(x.dim() - 2) : 1;
@@ -312,6 +376,15 @@ ModulePtr fold(std::array<int64_t, 2> output_size, std::array<int64_t, 2> kernel
   return plain(
       "Fold", [=](const Tensor& x, const Module&) { return op::col2im(x, output_size, kernel, o.dilation, o.padding, o.stride); },
       str_cat("output_size=", number_or_tuple(output_size), ", ", window_repr(kernel, o)));
+}
+
+ModulePtr cosine_similarity(int64_t dim, double eps) {
+  return make_intrusive<PlainPair>(
+      "CosineSimilarity", "x1", "x2", [=](const Tensor& x1, const Tensor& x2) { return op::cosine_similarity(x1, x2, dim, eps); }, "");
+}
+ModulePtr pairwise_distance(double p, double eps, bool keepdim) {
+  return make_intrusive<PlainPair>(
+      "PairwiseDistance", "x1", "x2", [=](const Tensor& x1, const Tensor& x2) { return op::pairwise_distance(x1, x2, p, eps, keepdim); }, "");
 }
 
 }  // namespace trt::nn

@@ -450,6 +450,87 @@ static void test_several_inputs(void** state) {
   trt_tensor_release(x);
 }
 
+static void test_pairs_and_activations(void** state) {
+  (void)state;
+  trt_module *m = NULL, *none = NULL;
+  ok(trt_rrelu_create(1.0 / 8, 1.0 / 3, &m));
+  CHECK(m, "RReLU(lower=0.125, upper=0.3333333333333333)", IN(ramp(2, 3, 4, 0, 0)), {{2, 3, 4}, 5.6875, 16.06041667});
+  ok(trt_alpha_dropout_create(0.3, &m));
+  CHECK(m, "AlphaDropout(p=0.3, inplace=False)", IN(ramp(2, 3, 0, 0, 0)), {{2, 3}, -2.4, -5.4});
+  ok(trt_feature_alpha_dropout_create(0.3, &m));
+  CHECK(m, "FeatureAlphaDropout(p=0.3, inplace=False)", IN(ramp(2, 3, 2, 0, 0)), {{2, 3, 2}, 0.2, 3.3});
+  ok(trt_softmax2d_create(&m));
+  CHECK(m, "Softmax2d()", IN(ramp(2, 3, 2, 2, 0)), {{2, 3, 2, 2}, 8, 24.03389128});
+  trt_poolnd_options o;
+  trt_poolnd_options_init(&o);
+  o.stride[0] = 2;
+  ok(trt_lp_poolnd_create(2, LIST(3), 1, &o, &m));
+  CHECK(m, "LPPool1d(norm_type=2.0, kernel_size=3, stride=2, ceil_mode=False)", IN(ramp(1, 2, 7, 0, 0)), {{1, 2, 3}, 6.340500721, 18.05944507});
+  trt_poolnd_options_init(&o);
+  o.ceil_mode = true;
+  ok(trt_lp_poolnd_create(2, LIST(2, 3), 2, &o, &m));
+  CHECK(m, "LPPool2d(norm_type=2.0, kernel_size=(2, 3), stride=None, ceil_mode=True)", IN(ramp(1, 2, 5, 6, 0)), {{1, 2, 3, 2}, 17.58798363, 47.44621956});
+  ok(trt_lp_poolnd_create(2, LIST(2, 2, 2), 3, NULL, &m));
+  CHECK(m, "LPPool3d(norm_type=2.0, kernel_size=2, stride=None, ceil_mode=False)", IN(ramp(1, 1, 4, 4, 4)), {{1, 1, 2, 2, 2}, 14.13742064, 37.34297832});
+
+  /* Maxima where PyTorch's max_pool finds them in ramps. */
+  const int64_t at1[] = {1, 3, 5, 1, 3, 4}, at2[] = {7, 9, 10, 19, 21, 17, 7, 8, 5, 19, 15, 17};
+  trt_tensor *x = ramp(1, 2, 6, 0, 0), *y = NULL, *indices2 = NULL;
+  ok(trt_max_pool1d(x, LIST(2), 1, NULL, 0, LIST(0), 1, LIST(1), 1, false, &y));
+  ok(trt_max_unpoolnd_create(LIST(2), 1, NULL, &m));
+  trt_tensor* places;
+  ok(trt_tensor_from_data(at1, (int64_t[]){1, 2, 3}, 3, TRT_INT64, &places));
+  CHECK(m, "MaxUnpool1d(kernel_size=(2,), stride=(2,), padding=(0,))", IN(y, places), {{1, 2, 6}, 1.6, 4.6});
+  trt_tensor_release(x);
+  x = ramp(1, 2, 4, 6, 0);
+  ok(trt_max_pool2d_with_indices(x, LIST(2, 2), 2, NULL, 0, LIST(0, 0), 2, LIST(1, 1), 2, false, &y, &indices2));
+  int64_t found[12];
+  ok(trt_tensor_copy_to_host(indices2, found, TRT_INT64, 12));
+  assert_memory_equal(found, at2, sizeof at2);
+  ok(trt_max_unpoolnd_create(LIST(2, 2), 2, NULL, &m));
+  CHECK(m, "MaxUnpool2d(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0))", IN(y, indices2), {{1, 2, 4, 6}, 9.2, 28.6});
+  trt_tensor_release(x);
+  ok(trt_max_unpoolnd_create(LIST(2, 2, 2), 3, NULL, &m));
+  prints(m, "MaxUnpool3d(kernel_size=(2, 2, 2), stride=(2, 2, 2), padding=(0, 0, 0))");
+  trt_module_release(m);
+
+  ok(trt_cosine_similarity_create(1, 1e-8, &m));
+  x = ramp(3, 4, 0, 0, 0);
+  trt_tensor* flipped;
+  ok(trt_flip(x, LIST(0), 1, &flipped));
+  CHECK(m, "CosineSimilarity()", IN(x, flipped), {{3}, -0.3199569001, -0.6399138001});
+  x = ramp(3, 4, 0, 0, 0);
+  ok(trt_flip(x, LIST(0), 1, &flipped));
+  ok(trt_pairwise_distance_create(2, 1e-6, true, &m));
+  CHECK(m, "PairwiseDistance()", IN(x, flipped), {{3, 1}, 5.670980752, 11.34196447});
+  const double two = 2;
+  ok(trt_upsampling2d_create(NULL, 0, &two, 1, false, &m));
+  CHECK(m, "UpsamplingNearest2d(scale_factor=2.0, mode='nearest')", IN(ramp(1, 1, 3, 4, 0)), {{1, 1, 6, 8}, 0.8, -0.5});
+  ok(trt_upsampling2d_create(LIST(4, 5), 2, NULL, 0, true, &m));
+  CHECK(m, "UpsamplingBilinear2d(size=(4, 5), mode='bilinear')", IN(ramp(1, 1, 3, 4, 0)), {{1, 1, 4, 5}, 0.3333333333, 0.4});
+
+  m = NULL;
+  fails(trt_rrelu_create(0.5, 0.25, &m), TRT_INVALID_ARGUMENT, "RReLU: lower must not be above upper");
+  fails(trt_alpha_dropout_create(1.5, &m), TRT_INVALID_ARGUMENT, "AlphaDropout: the probability");
+  fails(trt_feature_alpha_dropout_create(NAN, &m), TRT_INVALID_ARGUMENT, "FeatureAlphaDropout: the probability");
+  fails(trt_lp_poolnd_create(0, LIST(2), 1, NULL, &m), TRT_INVALID_ARGUMENT, "norm_type");
+  fails(trt_lp_poolnd_create(2, LIST(2, 2, 2, 2), 4, NULL, &m), TRT_INVALID_ARGUMENT, "LPPool: one to three");
+  fails(trt_max_unpoolnd_create(LIST(0), 1, NULL, &m), TRT_INVALID_ARGUMENT, "MaxUnpool1d: kernel size");
+  fails(trt_upsampling2d_create(NULL, 0, NULL, 0, true, &m), TRT_INVALID_ARGUMENT, "UpsamplingBilinear2d: either size");
+  assert_null(m);
+  ok(trt_softmax2d_create(&m));
+  x = ramp(2, 3, 0, 0, 0);
+  y = NULL;
+  fails(trt_module_forward(m, x, &y), TRT_INVALID_ARGUMENT, "Softmax2d: the input must have 3 or 4");
+  assert_null(y);
+  trt_module_release(m);
+  ok(trt_pairwise_distance_create(2, 1e-6, false, &m));
+  fails(trt_module_forward(m, x, &y), TRT_INVALID_ARGUMENT, "x2");
+  trt_module_release(m);
+  trt_tensor_release(x);
+  assert_null(none);
+}
+
 static void has_names(const trt_module* m, const char* names) {
   trt_state_dict* dict;
   char text[2000] = "";
@@ -584,7 +665,7 @@ static void test_transformers(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_convolutions), cmocka_unit_test(test_norms),    cmocka_unit_test(test_pools),        cmocka_unit_test(test_padding_and_resizing),
-      cmocka_unit_test(test_dropout_of_channels), cmocka_unit_test(test_several_inputs), cmocka_unit_test(test_attention), cmocka_unit_test(test_transformers),
+      cmocka_unit_test(test_dropout_of_channels), cmocka_unit_test(test_several_inputs), cmocka_unit_test(test_pairs_and_activations), cmocka_unit_test(test_attention), cmocka_unit_test(test_transformers),
   };
   return cmocka_run_group_tests_name("layers", tests, setup, teardown);
 }

@@ -58,6 +58,24 @@ void more_layers(void**) {
   assert_true(nn::MaxPool3d({1, 2, 4})(cube).sizes() == Ints({1, 2, 4, 2, 1}) && nn::AvgPool3d(2)(cube).sizes() == Ints({1, 2, 2, 2, 2}) &&
               nn::AdaptiveAvgPool3d({1, 2, 3})(cube).sizes() == Ints({1, 2, 1, 2, 3}) && nn::AdaptiveMaxPool3d(2)(cube).sizes() == Ints({1, 2, 2, 2, 2}));
 
+  assert_true(says(nn::RReLU(), "RReLU(lower=0.125, upper=0.3333333333333333)") && says(nn::AlphaDropout(), "AlphaDropout(p=0.5, inplace=False)") &&
+              says(nn::FeatureAlphaDropout(0.25), "FeatureAlphaDropout(p=0.25, inplace=False)") && says(nn::Softmax2d(), "Softmax2d()"));
+  assert_true(says(nn::LPPool1d(2, nn::LPPool1dOptions(3).stride(2)), "LPPool1d(norm_type=2.0, kernel_size=3, stride=2, ceil_mode=False)") &&
+              nn::LPPool2d(2, nn::LPPool2dOptions({2, 4}))(cube.squeeze(0)).sizes() == Ints({2, 4, 2, 1}) && nn::LPPool3d(1, 2)(cube).sum().item<double>() == 128);
+  {
+    const auto [top1, at1] = trt::max_pool1d_with_indices(trt::arange(8).to(trt::kFloat32).reshape({1, 2, 4}), 2);
+    assert_true(trt::equal(nn::MaxUnpool1d(2)(top1, at1), trt::tensor({0.f, 1.f, 0.f, 3.f, 0.f, 5.f, 0.f, 7.f}).reshape({1, 2, 4})));
+    const auto [top2, at2] = trt::max_pool2d_with_indices(cube.squeeze(0), {2, 2});
+    assert_true(nn::MaxUnpool2d(2).forward(top2, at2).sum().item<double>() == 32);
+    assert_true(says(nn::MaxUnpool3d(nn::MaxUnpool3dOptions(2).stride(1)), "MaxUnpool3d(kernel_size=(2, 2, 2), stride=(1, 1, 1), padding=(0, 0, 0))"));
+  }
+  assert_true(says(nn::UpsamplingNearest2d(nn::UpsampleOptions().size({3})), "UpsamplingNearest2d(size=3, mode='nearest')") &&
+              says(nn::UpsamplingBilinear2d(nn::UpsampleOptions().scale_factor({2})), "UpsamplingBilinear2d(scale_factor=2.0, mode='bilinear')"));
+  assert_true(nn::CosineSimilarity()(trt::ones({2, 3}), trt::ones({2, 3})).sizes() == Ints({2}) &&
+              nn::PairwiseDistance(1, 0, true)(trt::ones({2, 3}), trt::zeros({2, 3})).sum().item<double>() == 6);
+  const Tensor scores = trt::log_softmax(trt::ones({4, 1, 3}), 2);
+  assert_true(trt::allclose(nn::CTCLoss().blank(2).reduction(trt::kSum)(scores, trt::tensor({{0, 1}}), {4}, {2}),
+                            trt::ctc_loss(scores, trt::tensor({{0, 1}}), trt::tensor({4}), trt::tensor({2}), 2, "sum")));
   assert_true(nn::Bilinear(2, 3, 4)(trt::ones({5, 2}), trt::ones({5, 3})).sizes() == Ints({5, 4}));
   const nn::EmbeddingBag bag(nn::EmbeddingBagOptions(4, 3).mode(TRT_BAG_SUM).padding_idx(0).include_last_offset(true));
   assert_true(bag(trt::zeros({2, 3}, trt::kInt64)).sum().item<double>() == 0);

@@ -3,6 +3,7 @@
 import copy
 import gc
 import math
+import re
 import unittest
 import warnings
 import weakref
@@ -421,6 +422,20 @@ class SameAsTheLibrary(unittest.TestCase):
         (lambda: nn.ZeroPad2d(1), lambda: c_module("pad", (1, 1, 1, 1), "zeros", 0.0), [(1, 2, 3)]),
         (lambda: nn.Unfold((2, 3), padding=1, stride=2), lambda: c_module("unfold", 2, 3, struct="window", padding=(1, 1), stride=(2, 2)), [(1, 2, 4, 4)]),
         (lambda: nn.PReLU(3), lambda: c_module("prelu", 3, 0.25, trt.float32), [(2, 3)]),
+        (lambda: nn.RReLU(), lambda: c_module("rrelu", 1 / 8, 1 / 3), [(4, 5)]),
+        (lambda: nn.RReLU(0.2, 0.7), lambda: c_module("rrelu", 0.2, 0.7), [(4, 5)]),
+        (lambda: nn.AlphaDropout(0.3), lambda: c_module("alpha_dropout", 0.3), [(8, 5)]),
+        (lambda: nn.FeatureAlphaDropout(0.3), lambda: c_module("feature_alpha_dropout", 0.3), [(4, 5, 3)]),
+        (lambda: nn.Softmax2d(), lambda: c_module("softmax2d"), [(2, 3, 2, 2)]),
+        (lambda: nn.LPPool1d(2.0, 3, stride=2), lambda: c_module("lp_poolnd", 2.0, (3,), struct="poolnd", stride=(2, 0, 0)), [(1, 2, 7)]),
+        (lambda: nn.LPPool2d(4.0, (2, 3), ceil_mode=True), lambda: c_module("lp_poolnd", 4.0, (2, 3), struct="poolnd", ceil_mode=True), [(1, 2, 5, 6)]),
+        (lambda: nn.LPPool3d(2.0, 2), lambda: c_module("lp_poolnd", 2.0, (2, 2, 2), None), [(1, 2, 4, 4, 4)]),
+        (lambda: nn.Upsample(scale_factor=(2.0, 1.5), mode="bilinear", align_corners=False),
+         lambda: c_module("upsample", None, (2.0, 1.5), "bilinear", False, None), [(1, 2, 3, 4)]),
+        (lambda: nn.UpsamplingNearest2d(scale_factor=2), lambda: c_module("upsampling2d", None, (2.0,), False), [(1, 2, 3, 4)]),
+        (lambda: nn.UpsamplingBilinear2d(size=(4, 5)), lambda: c_module("upsampling2d", (4, 5), None, True), [(1, 2, 3, 4)]),
+        (lambda: nn.CosineSimilarity(-1, 1e-6), lambda: c_module("cosine_similarity", -1, 1e-6), [(3, 4), (3, 4)]),
+        (lambda: nn.PairwiseDistance(1.0, keepdim=True), lambda: c_module("pairwise_distance", 1.0, 1e-6, True), [(3, 4), (3, 4)]),
         (lambda: nn.Bilinear(2, 3, 4), lambda: c_module("bilinear", 2, 3, 4, None), [(5, 2), (5, 3)]),
         (lambda: nn.MultiheadAttention(4, 2), lambda: c_module("multihead_attention", 4, 2, None), [(3, 2, 4)] * 3),
         (lambda: nn.MultiheadAttention(4, 2, kdim=3, vdim=5, add_bias_kv=True, add_zero_attn=True, batch_first=True, dropout=0.2),
@@ -463,6 +478,44 @@ class SameAsTheLibrary(unittest.TestCase):
                 for a, b in zip(y, _C.trt_module_forward_with(h, inputs, len(y)), strict=True):
                     self.assertEqual(a.shape, b.shape, text)
                     self.assertTrue(trt.allclose(a, b, rtol=1e-5, atol=1e-6), f"{text} in mode {mode}")
+
+    def test_max_unpool(self):
+        for dims, pool in enumerate((F.max_pool1d, F.max_pool2d, F.max_pool3d), 1):
+            m = getattr(nn, f"MaxUnpool{dims}d")(3, 2, 1)
+            h = c_module("max_unpoolnd", (3,) * dims, struct="poolnd", stride=(2, 2, 2), padding=(1, 1, 1))
+            self.assertEqual(repr(m), _C.trt_module_to_string(h))
+            y, indices = pool(trt.randn(2, 3, *(7,) * dims), 3, 2, 1, return_indices=True)
+            self.assertEqual(m(y, indices).tolist(), _C.trt_module_forward_with(h, [y, indices], 1)[0].tolist())
+
+    # Modules of Python without a function of C that makes them, each with its reason.
+    ONLY_IN_PYTHON = {
+        "a custom module of C with children": ("ModuleDict", "ModuleList", "ParameterDict", "ParameterList"),
+        "base classes": ("Module", "RNNBase"),
+        "tensors": ("Buffer", "Parameter"),
+    }
+
+    def test_every_module(self):
+        # A loss has no state: in C it is a function.
+        made = {re.sub(r"nd$", "", f[4:-7]).replace("_", "") for f in dir(_C) if re.match(r"trt_\w+_create$", f)}
+        alike = {"Dropout": "featuredropout", "InstanceNorm": "instancenorm", "ConvTranspose": "convtranspose", "Conv": "conv", "Upsampling": "upsampling2d"}
+        missing = []
+        for name in dir(nn):
+            layer = getattr(nn, name)
+            if not isinstance(layer, type) or name in sum(self.ONLY_IN_PYTHON.values(), ()):
+                continue
+            plain = re.sub(r"[123]d$", "", name)
+            candidates = {name.lower(), plain.lower(), re.sub(r"(Nearest|Bilinear)$", "", plain).lower() + "2d", alike.get(plain, "")}
+            if name.endswith("Loss"):
+                loss = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+                loss = {"bce_loss": "binary_cross_entropy", "bce_with_logits_loss": "binary_cross_entropy_with_logits", "cross_entropy_loss": "cross_entropy",
+                        "kl_div_loss": "kl_div", "multi_label_margin_loss": "multilabel_margin_loss",
+                        "multi_label_soft_margin_loss": "multilabel_soft_margin_loss", "triplet_margin_with_distance_loss": "triplet_margin_loss"}.get(loss, loss)
+                self.assertIn(loss, _C._operators, name)
+            elif re.search("Pad$", plain):
+                self.assertIn("pad", made)
+            elif not candidates & made:
+                missing.append(name)
+        self.assertEqual(missing, [])
 
     def test_embedding_bag(self):
         for mode in range(3):

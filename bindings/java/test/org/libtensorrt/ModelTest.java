@@ -119,6 +119,20 @@ final class ModelTest {
     assertEquals("EmbeddingBag(4, 3, mode='sum')", Layers.embeddingBag(4, 3, new EmbeddingBagOptions().mode(0)).toString());
     assertEquals("PReLU(num_parameters=3)", Layers.prelu(3, 0.25, null).toString());
 
+    assertEquals("RReLU(lower=0.125, upper=0.5)", Layers.rrelu(0.125, 0.5).toString());
+    assertEquals("AlphaDropout(p=0.5, inplace=False)", Layers.alphaDropout(0.5).toString());
+    assertEquals("FeatureAlphaDropout(p=0.5, inplace=False)", Layers.featureAlphaDropout(0.5).toString());
+    assertEquals(
+        "UpsamplingNearest2d(scale_factor=2.0, mode='nearest')", Layers.upsampling2d(null, new double[] {2}, false).toString());
+    assertEquals(
+        "LPPool2d(norm_type=2.0, kernel_size=(2, 3), stride=None, ceil_mode=True)",
+        Layers.lpPoolnd(2, new long[] {2, 3}, new PoolndOptions().ceilMode(true)).toString());
+    assertArrayEquals(new long[] {2, 4, 1, 1}, Layers.softmax2d().forward(Tensor.ones(2, 4, 1, 1)).shape());
+    assertArrayEquals(
+        new float[] {0, 5, 7, 0},
+        Layers.maxUnpoolnd(2).forwardWith(1, Tensor.of(new float[] {5, 7}, 1, 2), Tensor.of(new long[] {1, 2}, 1, 2))[0].toFloatArray());
+    assertEquals(6, Layers.pairwiseDistance(1, 0, true).forwardWith(1, Tensor.ones(2, 3), Tensor.zeros(2, 3))[0].sum().itemDouble());
+    assertArrayEquals(new long[] {2}, Layers.cosineSimilarity(1, 1e-8).forwardWith(1, Tensor.ones(2, 3), Tensor.ones(2, 3))[0].shape());
     Module bilinear = Layers.bilinear(2, 3, 4);
     assertArrayEquals(new long[] {5, 4}, bilinear.forwardWith(1, Tensor.ones(5, 2), Tensor.ones(5, 3))[0].shape());
     assertThrows(TensorException.InvalidArgument.class, () -> bilinear.forwardWith(1, Tensor.ones(5, 2), null));
