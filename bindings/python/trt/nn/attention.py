@@ -11,7 +11,7 @@ from trt.nn.dropout import Dropout
 from trt.nn.layers import LayerNorm, Linear, _parameter
 from trt.nn.module import Module
 
-__all__ = ["MultiheadAttention", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
+__all__ = ["MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
 
 _ops = _C._operators
 
@@ -21,13 +21,6 @@ class _OutProjection(Linear):
 
     def _get_name(self):
         return "NonDynamicallyQuantizableLinear"
-
-
-def _added(mask, dtype):
-    """A mask of bool, true where attention is forbidden, as one that is added; another as it is."""
-    if mask is None or mask.dtype != _C._dtypes["bool"]:
-        return mask
-    return _ops["zeros"](mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
 
 
 class MultiheadAttention(Module):
@@ -71,66 +64,22 @@ class MultiheadAttention(Module):
             if b is not None:
                 init.xavier_normal_(b)
 
-    def _projected(self, query, key, value):
-        e = self.embed_dim
-        weights = self.in_proj_weight.split(e) if self._qkv_same_embed_dim else (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        if self._qkv_same_embed_dim and query is key and key is value:
-            return F.linear(query, self.in_proj_weight, self.in_proj_bias).split(e, -1)
-        biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.split(e)
-        return [F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases)]
-
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True, is_causal=False):
         """`key_padding_mask` [n, s] and `attn_mask` [l, s] or [n * num_heads, l, s]: of bool, true forbids; others are added. `is_causal` says that
         `attn_mask` is the causal one, and needs it."""
-        if is_causal and attn_mask is None:
-            raise RuntimeError("MultiheadAttention: is_causal needs attn_mask, which it is a hint for")
-        if query.dim() not in (2, 3) or key.dim() != query.dim() or value.dim() != query.dim():
-            raise _C.InvalidArgumentError(f"MultiheadAttention: query, key and value must have 2 or 3 dimensions each, got {list(query.shape)}, "
-                                          f"{list(key.shape)} and {list(value.shape)}")
-        single = query.dim() == 2
-        if single:
-            q = query.unsqueeze(0)
-            k = q if key is query else key.unsqueeze(0)
-            v = k if value is key else value.unsqueeze(0)
-            key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-        elif self.batch_first:
-            q, k, v = query, key, value
-        else:
+        F._check_attention("MultiheadAttention", query, key, value)
+        exchanged = self.batch_first and query.dim() == 3
+        if exchanged:
             q = query.transpose(0, 1)
             k = q if key is query else key.transpose(0, 1)
             v = k if value is key else value.transpose(0, 1)
-        n, length = q.size(0), q.size(1)
-        q, k, v = self._projected(q, k, v)
-        causal = is_causal and key_padding_mask is None and not need_weights and self.bias_k is None and not self.add_zero_attn
-        mask = None if causal else _added(attn_mask, q.dtype)
-        padding = _added(key_padding_mask, q.dtype)
-        if mask is not None and mask.dim() == 3:
-            mask = mask.view(n, self.num_heads, *mask.shape[1:])
-        if self.bias_k is not None:
-            k, v = _ops["cat"]([k, self.bias_k.expand(n, 1, -1)], 1), _ops["cat"]([v, self.bias_v.expand(n, 1, -1)], 1)
-        if self.add_zero_attn:
-            k, v = (_ops["cat"]([x, x.new_zeros((n, 1, self.embed_dim))], 1) for x in (k, v))
-        more = (self.bias_k is not None) + self.add_zero_attn
-        if more:  # the keys that were added are open to all
-            mask, padding = (x if x is None else F.pad(x, [0, more]) for x in (mask, padding))
-        if padding is not None:
-            padding = padding.view(n, 1, 1, -1)
-            mask = padding if mask is None else mask + padding
-        q, k, v = (x.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2) for x in (q, k, v))
-        dropout = self.dropout if self.training else 0.0
-        weights = None
-        if need_weights:
-            scores = (q / math.sqrt(self.head_dim)) @ k.transpose(-2, -1)
-            weights = F.softmax(scores if mask is None else scores + mask, -1)
-            weights = F.dropout(weights, dropout) if dropout > 0 else weights
-            output = weights @ v
-            weights = weights.mean(1) if average_attn_weights else weights
         else:
-            output = F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
-        output = self.out_proj(output.transpose(1, 2).reshape(n, length, self.embed_dim))
-        if single:
-            return output.squeeze(0), None if weights is None else weights.squeeze(0)
-        return (output if self.batch_first else output.transpose(0, 1)), weights
+            q, k, v = query, key, value
+        output, weights = F.multi_head_attention_forward(
+            q, k, v, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
+            self.out_proj.weight, self.out_proj.bias, self.training, key_padding_mask, need_weights, attn_mask, not self._qkv_same_embed_dim,
+            self.q_proj_weight, self.k_proj_weight, self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal)
+        return (output.transpose(0, 1) if exchanged else output), weights
 
 
 def _activation(activation):
@@ -232,3 +181,46 @@ class TransformerDecoder(Module):
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, bool(tgt_is_causal), memory_is_causal)
         return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder of `src` [s, n, d_model] and a decoder of `tgt` [l, n, d_model] that attends to what it gives ([n, s, d_model] with `batch_first`; without a batch
+    [s, d_model]). Gives as `tgt`. `custom_encoder` and `custom_decoder` are other modules for them."""
+
+    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1, activation="relu", custom_encoder=None,
+                 custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+        super().__init__()
+        kind = {"device": device, "dtype": dtype}
+
+        def part(layer, stack, count):
+            one = layer(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, **kind)
+            return stack(one, count, LayerNorm(d_model, layer_norm_eps, bias=bias, **kind))
+
+        self.encoder = part(TransformerEncoderLayer, TransformerEncoder, num_encoder_layers) if custom_encoder is None else custom_encoder
+        self.decoder = part(TransformerDecoderLayer, TransformerDecoder, num_decoder_layers) if custom_decoder is None else custom_decoder
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def _reset_parameters(self):
+        for p in self.parameters():
+            if p.dim() > 1:
+                init.xavier_uniform_(p)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+        """The mask [sz, sz] that lets position i see the positions up to i: -inf above the diagonal, 0 elsewhere."""
+        return _ops["full"]((sz, sz), -math.inf, dtype=dtype or _C.trt_get_default_dtype(), device=device).triu(1)
+
+    def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
+                src_is_causal=None, tgt_is_causal=None, memory_is_causal=False):
+        """Masks as those of MultiheadAttention, each for one of the three attentions."""
+        if src.dim() not in (2, 3) or tgt.dim() != src.dim():
+            raise _C.InvalidArgumentError(f"Transformer: src and tgt must have 2 or 3 dimensions each, got {list(src.shape)} and {list(tgt.shape)}")
+        batch = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch) != tgt.size(batch):
+            raise _C.InvalidArgumentError(f"Transformer: the batch number of src and tgt must be equal, got {list(src.shape)} and {list(tgt.shape)}")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise _C.InvalidArgumentError(f"Transformer: the feature number of src and tgt must be equal to d_model, {self.d_model}, got {list(src.shape)} and {list(tgt.shape)}")
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
+                            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal)

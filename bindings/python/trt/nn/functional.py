@@ -293,3 +293,79 @@ def kl_div(input, target, reduction="mean", log_target=False):
 
 
 __all__ = [n for n in globals() if not n.startswith("_") and n not in ("math", "warnings")]
+
+
+def _check_attention(name, query, key, value):
+    if query.dim() not in (2, 3) or key.dim() != query.dim() or value.dim() != query.dim():
+        raise _C.InvalidArgumentError(f"{name}: query, key and value must have 2 or 3 dimensions each, got {list(query.shape)}, {list(key.shape)} and {list(value.shape)}")
+
+
+def _added_mask(mask, dtype):
+    """A mask of bool, true where attention is forbidden, as one that is added; another as it is."""
+    if mask is None or mask.dtype != _C._dtypes["bool"]:
+        return mask
+    return _ops["zeros"](mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
+
+
+def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, out_proj_weight,
+                                 out_proj_bias, training=True, key_padding_mask=None, need_weights=True, attn_mask=None, use_separate_proj_weight=False,
+                                 q_proj_weight=None, k_proj_weight=None, v_proj_weight=None, static_k=None, static_v=None, average_attn_weights=True, is_causal=False):
+    """What MultiheadAttention computes: attention of `num_heads` heads over projections of query [l, n, e], key and value [s, n, features] (or without n). The
+    weights are `in_proj_weight` [3 * e, e], or with `use_separate_proj_weight` the three others. `bias_k` and `bias_v` [1, 1, e] are one more key and value,
+    `add_zero_attn` adds zeros; `static_k` and `static_v` [n * num_heads, s, e / num_heads] stand for the projections of key and value. `key_padding_mask` [n, s] and
+    `attn_mask` [l, s] or [n * num_heads, l, s]: of bool, true forbids; others are added. `is_causal` says that `attn_mask` is the causal one, and needs it. Gives
+    [l, n, e] and with `need_weights` the probabilities [n, l, s], or [n, num_heads, l, s] without `average_attn_weights`."""
+    name = "multi_head_attention_forward"
+    _check_attention(name, query, key, value)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(f"{name}: is_causal needs attn_mask, which it is a hint for")
+    e = query.size(-1)
+    if e != embed_dim_to_check or e % num_heads:
+        raise _C.InvalidArgumentError(f"{name}: query must have {embed_dim_to_check} features, a multiple of {num_heads}, got {list(query.shape)}")
+    if (bias_k is None) != (bias_v is None) or ((static_k is not None or static_v is not None) and bias_k is not None):
+        raise _C.InvalidArgumentError(f"{name}: bias_k and bias_v are given both or none, and not with static_k or static_v")
+    single = query.dim() == 2
+    # Batch first; what is the same tensor stays so, and is projected at once.
+    q = query.unsqueeze(0) if single else query.transpose(0, 1)
+    k = q if key is query else key.unsqueeze(0) if single else key.transpose(0, 1)
+    v = k if value is key else value.unsqueeze(0) if single else value.transpose(0, 1)
+    if key_padding_mask is not None and single:
+        key_padding_mask = key_padding_mask.unsqueeze(0)
+    n, length = q.size(0), q.size(1)
+    if not use_separate_proj_weight and q is k and k is v:
+        q, k, v = linear(q, in_proj_weight, in_proj_bias).split(e, -1)
+    else:
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight.split(e)
+        biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.split(e)
+        q, k, v = (linear(x, w, b) for x, w, b in zip((q, k, v), weights, biases))
+    causal = is_causal and key_padding_mask is None and not need_weights and bias_k is None and not add_zero_attn
+    mask = None if causal else _added_mask(attn_mask, q.dtype)
+    padding = _added_mask(key_padding_mask, q.dtype)
+    if mask is not None and mask.dim() == 3:
+        mask = mask.view(n, num_heads, *mask.shape[1:])
+    if bias_k is not None:
+        k, v = _ops["cat"]([k, bias_k.expand(n, 1, -1)], 1), _ops["cat"]([v, bias_v.expand(n, 1, -1)], 1)
+    q, k, v = (x.unflatten(-1, (num_heads, e // num_heads)).transpose(1, 2) for x in (q, k, v))
+    k, v = (x if static is None else static.view(n, num_heads, *static.shape[1:]) for x, static in ((k, static_k), (v, static_v)))
+    if add_zero_attn:
+        k, v = (_ops["cat"]([x, x.new_zeros((n, num_heads, 1, e // num_heads))], 2) for x in (k, v))
+    more = (bias_k is not None) + bool(add_zero_attn)
+    if more:  # the keys that were added are open to all
+        mask, padding = (x if x is None else pad(x, [0, more]) for x in (mask, padding))
+    if padding is not None:
+        padding = padding.view(n, 1, 1, -1)
+        mask = padding if mask is None else mask + padding
+    probability = dropout_p if training else 0.0
+    weights = None
+    if need_weights:
+        scores = (q / math.sqrt(e // num_heads)) @ k.transpose(-2, -1)
+        weights = softmax(scores if mask is None else scores + mask, -1)
+        weights = dropout(weights, probability) if probability > 0 else weights
+        output = weights @ v
+        weights = weights.mean(1) if average_attn_weights else weights
+    else:
+        output = scaled_dot_product_attention(q, k, v, mask, probability, causal)  # noqa: F405
+    output = linear(output.transpose(1, 2).reshape(n, length, e), out_proj_weight, out_proj_bias)
+    if single:
+        return output.squeeze(0), None if weights is None else weights.squeeze(0)
+    return output.transpose(0, 1), weights

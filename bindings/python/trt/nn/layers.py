@@ -6,7 +6,7 @@ from trt import _C
 from trt.nn import functional as F
 from trt.nn import init
 from trt.nn.module import Module
-from trt.nn.parameter import Parameter
+from trt.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d",
            "AvgPool2d", "AvgPool3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "ChannelShuffle", "Conv1d",
@@ -19,6 +19,8 @@ _ops = _C._operators
 
 
 def _parameter(shape, dtype, device):
+    if None in shape:  # of a lazy module
+        return UninitializedParameter(device=device, dtype=dtype)
     return Parameter(_ops["empty"](tuple(shape), dtype=dtype or _C.trt_get_default_dtype(), device=device))
 
 
@@ -33,6 +35,11 @@ def _reset(weight, bias):
         fan_in = weight[0].numel() if weight.size(0) else 0
         bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
         init.uniform_(bias, -bound, bound)
+
+
+def _buffer(fill, size, kind):
+    """Zeros or ones of a length; None: that of a lazy module."""
+    return UninitializedBuffer(**kind) if size is None else _ops[fill]((size,), **kind)
 
 
 class Identity(Module):
@@ -50,11 +57,11 @@ class Linear(Module):
 
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
-        if in_features < 0 or out_features < 0:
+        if (in_features or 0) < 0 or out_features < 0:
             raise ValueError(f"Linear: the numbers of features must not be negative, got {in_features} and {out_features}")
-        self.in_features, self.out_features = in_features, out_features
+        self.in_features, self.out_features = self._known(in_features), out_features
         self.weight = _parameter((out_features, in_features), dtype, device)
-        self.register_parameter("bias", _parameter((out_features,), dtype, device) if bias else None)
+        self.register_parameter("bias", _parameter((out_features if in_features is not None else None,), dtype, device) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -175,25 +182,29 @@ class _Conv(Module):
                  output_padding=0):
         super().__init__()
         n = self.dims
-        self.in_channels, self.out_channels, self.groups, self.padding_mode = in_channels, out_channels, groups, padding_mode
+        self.in_channels, self.out_channels, self.groups, self.padding_mode = self._known(in_channels), out_channels, groups, padding_mode
         self.kernel_size, self.stride, self.dilation, self.output_padding = (_tuple(v, n) for v in (kernel_size, stride, dilation, output_padding))
         self.padding = padding if isinstance(padding, str) else _tuple(padding, n)
-        if groups <= 0 or in_channels <= 0 or out_channels <= 0:
+        lazy = in_channels is None
+        if groups <= 0 or (not lazy and in_channels <= 0) or out_channels <= 0:
             raise ValueError(f"{type(self).__name__}: channels and groups must be positive, got {in_channels} and {out_channels} channels, {groups} groups")
-        if in_channels % groups or out_channels % groups:
+        if (not lazy and in_channels % groups) or out_channels % groups:
             raise ValueError(f"{type(self).__name__}: {in_channels} and {out_channels} channels cannot be divided into {groups} groups")
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
             raise ValueError(f"padding_mode must be one of 'zeros', 'reflect', 'replicate' and 'circular', but got padding_mode='{padding_mode}'")
         if isinstance(padding, str) and (padding not in ("same", "valid") or padding == "same" and any(s != 1 for s in self.stride)):
             raise ValueError(f"{type(self).__name__}: padding is 'valid', 'same' (with stride 1) or a number, got '{padding}' with stride {self.stride}")
-        shape = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
-        self.weight = _parameter(shape + self.kernel_size, dtype, device)
-        self.register_parameter("bias", _parameter((out_channels,), dtype, device) if bias else None)
+        self.weight = _parameter((None,) if lazy else self._weight_shape(), dtype, device)
+        self.register_parameter("bias", _parameter((None if lazy else out_channels,), dtype, device) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self):
         """Draws the parameters anew."""
         _reset(self.weight, self.bias)
+
+    def _weight_shape(self):
+        channels = (self.in_channels, self.out_channels // self.groups) if self.transposed else (self.out_channels, self.in_channels // self.groups)
+        return channels + self.kernel_size
 
     def _padded(self, input):
         """(input, padding of the operator): other padding modes pad before."""
@@ -301,12 +312,12 @@ class ConvTranspose3d(_ConvTranspose):
 class _Norm(Module):
     def __init__(self, num_features, eps, momentum, affine, track_running_stats, device, dtype):
         super().__init__()
-        self.num_features, self.eps, self.momentum, self.affine, self.track_running_stats = num_features, eps, momentum, affine, track_running_stats
+        self.num_features, self.eps, self.momentum, self.affine, self.track_running_stats = self._known(num_features), eps, momentum, affine, track_running_stats
         for name in ("weight", "bias"):
             self.register_parameter(name, _parameter((num_features,), dtype, device) if affine else None)
         kind = dict(dtype=dtype or _C.trt_get_default_dtype(), device=device)
-        self.register_buffer("running_mean", _ops["zeros"]((num_features,), **kind) if track_running_stats else None)
-        self.register_buffer("running_var", _ops["ones"]((num_features,), **kind) if track_running_stats else None)
+        self.register_buffer("running_mean", _buffer("zeros", num_features, kind) if track_running_stats else None)
+        self.register_buffer("running_var", _buffer("ones", num_features, kind) if track_running_stats else None)
         self.register_buffer("num_batches_tracked", _ops["zeros"]((), dtype=_C._dtypes["int64"]) if track_running_stats else None)
         self.reset_parameters()
 

@@ -7,7 +7,7 @@ import weakref
 
 from trt import _C
 from trt.nn._backward_hooks import BackwardHooks
-from trt.nn.parameter import Buffer, Parameter
+from trt.nn.parameter import Buffer, Parameter, is_lazy
 
 
 class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -108,6 +108,12 @@ class Module:
             if result is not None:
                 output = result
         return backward.leave(output) if backward else output
+
+    def _known(self, size):
+        """The size of a layer's input; a lazy one's is 0 as long as it is None."""
+        if size is None and not getattr(self, "_takes_any_size", False):
+            raise TypeError(f"{type(self).__name__}: the size of the input is needed, got None")
+        return size or 0
 
     # --- registration ---
 
@@ -336,7 +342,9 @@ class Module:
                 if grad is not None:
                     p.grad = fn(grad.detach())
         for name, b in self._buffers.items():
-            if b is not None:
+            if is_lazy(b):
+                b.data = fn(b.detach())
+            elif b is not None:
                 self._buffers[name] = fn(b)
         return self
 
@@ -388,10 +396,10 @@ class Module:
         out = OrderedDict() if destination is None else destination
         for name, p in self._parameters.items():
             if p is not None:
-                out[prefix + name] = p if keep_vars else p.detach()
+                out[prefix + name] = p if keep_vars or is_lazy(p) else p.detach()
         for name, b in self._buffers.items():
             if b is not None and name not in self._non_persistent:
-                out[prefix + name] = b if keep_vars else b.detach()
+                out[prefix + name] = b if keep_vars or is_lazy(b) else b.detach()
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=out, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
@@ -415,6 +423,10 @@ class Module:
             value = state_dict[k]
             if not isinstance(value, _C.TensorBase):
                 errors.append(f'While copying the parameter named "{k}", expected a tensor from the checkpoint but received {type(value).__name__}.')
+            elif is_lazy(t):
+                pass  # takes any shape
+            elif is_lazy(value):
+                errors.append(f"size mismatch for {k}: the checkpoint's has no shape yet, the shape in current model is {t.shape}.")
             elif value.shape != t.shape:
                 errors.append(f"size mismatch for {k}: copying a param with shape {value.shape} from checkpoint, the shape in current model is {t.shape}.")
         if errors:
@@ -422,7 +434,9 @@ class Module:
         previous = _C.trt_set_grad_mode(False)
         try:
             for k, t in own.items():
-                if k in state_dict:
+                if k in state_dict and not is_lazy(state_dict[k]):
+                    if is_lazy(t):
+                        t.materialize(state_dict[k].shape)
                     if assign:
                         t.data = state_dict[k].detach()
                     else:
