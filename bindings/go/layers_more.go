@@ -455,6 +455,14 @@ func NewTransformerDecoder(decoderLayer *Module, numLayers int, norm *Module) (*
 	return transformerStack("NewTransformerDecoder", decoderLayer, numLayers, norm, capi.Trt_transformer_decoder_create)
 }
 
+// NewTransformer makes a TransformerEncoder and a TransformerDecoder that attends to what it gives, for ForwardWith; PyTorch's defaults are 512, 8, 6 and 6. Inputs:
+// src [s, n, dModel], tgt [l, n, dModel], their masks and that of memory, the key padding masks of all three.
+func NewTransformer(dModel, nhead, numEncoderLayers, numDecoderLayers int, options ...TransformerOptions) (*Module, error) {
+	return transformerLayer("NewTransformer", dModel, nhead, options, func(dModel, nhead int, c, out unsafe.Pointer) uintptr {
+		return capi.Trt_transformer_create(dModel, nhead, numEncoderLayers, numDecoderLayers, c, out)
+	})
+}
+
 // NewRReLU is x, or below zero x times a slope: in training mode drawn for each element, uniform from lower to upper, else their mean; PyTorch's defaults
 // are 1/8 and 1/3.
 func NewRReLU(lower, upper float64) (*Module, error) {

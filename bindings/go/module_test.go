@@ -181,6 +181,8 @@ func TestMoreLayers(t *testing.T) {
 	equal(t, all[1].Shape(), []int{2, 3, 4})
 	equal(t, all[2].Shape(), []int{2, 2, 3, 4})
 	options := TransformerOptions{DimFeedforward: 6, BatchFirst: true, Dropout: Some(0.0)}
+	both := must(must(NewTransformer(4, 2, 1, 2, options)).ForwardWith(1, x, must(Ones([]int{2, 5, 4}))))
+	equal(t, both[0].Shape(), []int{2, 5, 4})
 	part := must(NewTransformerEncoderLayer(4, 2, options))
 	encoder := must(NewTransformerEncoder(part, 2, must(NewLayerNorm([]int{4}))))
 	decoder := must(NewTransformerDecoder(must(NewTransformerDecoderLayer(4, 2, options)), 1, nil))

@@ -230,6 +230,24 @@ class TransformerDecoder : public Layer<TransformerDecoder> {
     return forward(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask);
   }
 };
+/** An encoder of `src`, and a decoder of `tgt` that attends to what it gives. */
+class Transformer : public Layer<Transformer> {
+ public:
+  using Layer::Layer;
+  Transformer() = default;
+  explicit Transformer(const TransformerOptions& o, std::int64_t num_encoder_layers = 6, std::int64_t num_decoder_layers = 6)
+      : Layer(detail::create(trt_transformer_create, o.d_model(), o.nhead(), num_encoder_layers, num_decoder_layers, o.c())) {}
+  Transformer(std::int64_t d_model, std::int64_t nhead, std::int64_t num_encoder_layers = 6, std::int64_t num_decoder_layers = 6)
+      : Transformer(TransformerOptions(d_model, nhead), num_encoder_layers, num_decoder_layers) {}
+  Tensor forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask = {}, const Tensor& tgt_mask = {}, const Tensor& memory_mask = {},
+                 const Tensor& src_key_padding_mask = {}, const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {}) const {
+    return forward_with({src, tgt, src_mask, tgt_mask, memory_mask, src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask})[0];
+  }
+  Tensor operator()(const Tensor& src, const Tensor& tgt, const Tensor& src_mask = {}, const Tensor& tgt_mask = {}, const Tensor& memory_mask = {},
+                    const Tensor& src_key_padding_mask = {}, const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {}) const {
+    return forward(src, tgt, src_mask, tgt_mask, memory_mask, src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask);
+  }
+};
 
 }  // namespace nn
 }  // namespace trt

@@ -463,6 +463,14 @@ TRT_API trt_status* trt_transformer_decoder_layer_create(int64_t d_model, int64_
 TRT_API trt_status* trt_transformer_encoder_create(const trt_module* layer, int64_t num_layers, trt_module* norm, trt_module** out);
 /** The same of a TransformerDecoderLayer; `norm` may be NULL. @since 0.1 */
 TRT_API trt_status* trt_transformer_decoder_create(const trt_module* layer, int64_t num_layers, trt_module* norm, trt_module** out);
+/**
+ * A TransformerEncoder "encoder" and a TransformerDecoder "decoder" that attends to what it gives, of the given numbers of layers (PyTorch's defaults: 6 each,
+ * with 512 features and 8 heads; at most 65536), each with a LayerNorm. Inputs (trt_module_forward_with): src [s, n, d_model], tgt [l, n, d_model] ([n, s, d_model]
+ * with batch_first, [s, d_model] without a batch), src_mask [s, s], tgt_mask [l, l], memory_mask [l, s], src_key_padding_mask [n, s], tgt_key_padding_mask [n, l],
+ * memory_key_padding_mask [n, s] (each mask may be NULL) -> as tgt. Matrices are uniform in +-sqrt(6 / (rows + columns)). @since 0.1
+ */
+TRT_API trt_status* trt_transformer_create(int64_t d_model, int64_t nhead, int64_t num_encoder_layers, int64_t num_decoder_layers,
+                                           const trt_transformer_options* options, trt_module** out);
 
 /* --- layers without parameters --- */
 

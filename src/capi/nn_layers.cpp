@@ -255,6 +255,11 @@ TRT_EXPORT trt_status* trt_transformer_decoder_create(const trt_module* layer, i
   return create("trt_transformer_decoder_create", out,
                 [&] { return nn::transformer_decoder(*checked(layer, "layer"), num_layers, norm ? checked(norm, "norm") : nn::ModulePtr()); });
 }
+TRT_EXPORT trt_status* trt_transformer_create(int64_t d_model, int64_t nhead, int64_t num_encoder_layers, int64_t num_decoder_layers,
+                                              const trt_transformer_options* options, trt_module** out) {
+  return create("trt_transformer_create", out,
+                [&] { return nn::transformer(d_model, nhead, num_encoder_layers, num_decoder_layers, transformer_options(options)); });
+}
 TRT_EXPORT trt_status* trt_layer_norm_create(const int64_t* normalized_shape, size_t ndim, const trt_norm_options* options, trt_module** out) {
   return create("trt_layer_norm_create", out, [&] { return nn::layer_norm(int_list(normalized_shape, ndim, "normalized_shape"), norm_options(options)); });
 }

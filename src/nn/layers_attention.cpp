@@ -303,6 +303,48 @@ class TransformerStack final : public MultiInput {
   ModulePtr layers_, norm_;
 };
 
+class Transformer final : public MultiInput {
+ public:
+  Transformer(int64_t d_model, int64_t nhead, int64_t encoder_layers, int64_t decoder_layers, const TransformerOptions& o)
+      : MultiInput("Transformer"), d_model_(d_model), batch_first_(o.batch_first) {
+    for (const int64_t n : {encoder_layers, decoder_layers})
+      TRT_CHECK(n >= 0 && n <= kMaxLayers, "Transformer: the numbers of layers must lie in [0, ", kMaxLayers, "], got ", n);
+    NormOptions norm;
+    norm.dtype = o.dtype;
+    norm.eps = o.layer_norm_eps;
+    norm.bias = o.bias;
+    // In the order in which PyTorch draws the initial values.
+    encoder_ = transformer_encoder(*transformer_encoder_layer(d_model, nhead, o), encoder_layers, layer_norm({d_model}, norm));
+    decoder_ = transformer_decoder(*transformer_decoder_layer(d_model, nhead, o), decoder_layers, layer_norm({d_model}, norm));
+    register_child("encoder", encoder_);
+    register_child("decoder", decoder_);
+    reset_parameters(o.generator);
+  }
+  void reset_parameters(GeneratorImpl* generator) override {
+    for (const auto& p : named_parameters())
+      if (p.tensor.dim() > 1) init::xavier_uniform_(p.tensor, 1, generator);
+  }
+  Signature signature() const override {
+    return {{"src", "tgt", "src_mask", "tgt_mask", "memory_mask", "src_key_padding_mask", "tgt_key_padding_mask", "memory_key_padding_mask"}, 2, 1};
+  }
+  std::vector<Tensor> run(TensorList in, size_t) override {
+    const Tensor &src = in[0], &tgt = in[1];
+    TRT_CHECK((src.dim() == 2 || src.dim() == 3) && src.dim() == tgt.dim(), "Transformer: src and tgt must have 2 or 3 dimensions each, got ", src, " and ", tgt);
+    const int64_t batch = batch_first_ ? 0 : 1;
+    TRT_CHECK(src.dim() == 2 || src.size(batch) == tgt.size(batch), "Transformer: the batch number of src and tgt must be equal, got ", src, " and ", tgt);
+    TRT_CHECK(src.size(-1) == d_model_ && tgt.size(-1) == d_model_, "Transformer: the feature number of src and tgt must be equal to d_model, ", d_model_,
+              ", got ", src, " and ", tgt);
+    const Tensor encoded[] = {src, in[2], in[5]};
+    const Tensor decoded[] = {tgt, call_with(*encoder_, TensorList(encoded, 3), 1)[0], in[3], in[4], in[6], in[7]};
+    return {call_with(*decoder_, TensorList(decoded, 6), 1)[0]};
+  }
+
+ private:
+  int64_t d_model_;
+  bool batch_first_;
+  ModulePtr encoder_, decoder_;
+};
+
 }  // namespace
 
 ModulePtr multihead_attention(int64_t embed_dim, int64_t num_heads, const AttentionOptions& options) {
@@ -319,6 +361,9 @@ ModulePtr transformer_encoder(const Module& layer, int64_t num_layers, ModulePtr
 }
 ModulePtr transformer_decoder(const Module& layer, int64_t num_layers, ModulePtr norm) {
   return make_intrusive<TransformerStack>("TransformerDecoder", true, layer, num_layers, std::move(norm));
+}
+ModulePtr transformer(int64_t d_model, int64_t nhead, int64_t num_encoder_layers, int64_t num_decoder_layers, const TransformerOptions& options) {
+  return make_intrusive<Transformer>(d_model, nhead, num_encoder_layers, num_decoder_layers, options);
 }
 
 }  // namespace trt::nn

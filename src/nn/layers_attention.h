@@ -33,5 +33,7 @@ ModulePtr transformer_decoder_layer(int64_t d_model, int64_t nhead, const Transf
 // `num_layers` copies of a layer that one of the two above made, with its values, in "layers"; `norm` (may be null) after them. Inputs as the layer's.
 ModulePtr transformer_encoder(const Module& layer, int64_t num_layers, ModulePtr norm);
 ModulePtr transformer_decoder(const Module& layer, int64_t num_layers, ModulePtr norm);
+// Both, with a layer_norm after each. Inputs: src, tgt, src_mask, tgt_mask, memory_mask, src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask.
+ModulePtr transformer(int64_t d_model, int64_t nhead, int64_t num_encoder_layers, int64_t num_decoder_layers, const TransformerOptions& options);
 
 }  // namespace trt::nn

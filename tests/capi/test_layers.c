@@ -655,6 +655,28 @@ static void test_transformers(void** state) {
   trt_module_release(layer);
   CHECK(m, NULL, IN(ramp(3, 2, 4, 0, 0), ramp(4, 2, 4, 0, 0), above(3, 3, 1), above(3, 4, 2)), {{3, 2, 4}, -13.81050037, -37.17033796});
 
+  trt_transformer_options_init(&o);
+  o.dim_feedforward = 6;
+  o.batch_first = o.gelu = true;
+  ok(trt_transformer_create(4, 2, 1, 2, &o, &m));
+  assert_int_equal(trt_module_child_count(m), 2);
+  CHECK(m, NULL, IN(ramp(2, 5, 4, 0, 0), ramp(2, 3, 4, 0, 0), NULL, above(3, 3, 1)), {{2, 3, 4}, -0.5678196733, -0.7486783176});
+  trt_transformer_options_init(&o);
+  o.dim_feedforward = 6;
+  o.bias = false;
+  o.norm_first = true;
+  ok(trt_transformer_create(4, 2, 1, 1, &o, &m));
+  CHECK(m, NULL, IN(ramp(5, 4, 0, 0, 0), ramp(3, 4, 0, 0, 0)), {{3, 4}, 0.5985132807, 1.662648454});
+  ok(trt_transformer_create(4, 2, 1, 1, &o, &m));
+  const trt_tensor* pair[] = {ramp(5, 2, 3, 0, 0), ramp(3, 2, 3, 0, 0)};
+  trt_tensor_list* list = NULL;
+  fails(trt_module_forward_with(m, pair, 2, 1, &list), TRT_INVALID_ARGUMENT, "Transformer: the feature number of src and tgt");
+  assert_null(list);
+  trt_tensor_release((trt_tensor*)pair[0]);
+  trt_tensor_release((trt_tensor*)pair[1]);
+  trt_module_release(m);
+  fails(trt_transformer_create(4, 2, 1, INT64_MAX, &o, &none), TRT_INVALID_ARGUMENT, "Transformer: the numbers of layers");
+
   o.dim_feedforward = INT64_MAX;
   fails(trt_transformer_encoder_layer_create(4, 2, &o, &none), TRT_INVALID_ARGUMENT, "dim_feedforward");
   fails(trt_transformer_decoder_layer_create(INT64_MAX - 1, 2, NULL, &none), TRT_INVALID_ARGUMENT, "too large");

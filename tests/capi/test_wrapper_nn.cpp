@@ -91,6 +91,9 @@ void more_layers(void**) {
   const nn::TransformerDecoder decoder(nn::TransformerDecoderLayer(nn::TransformerOptions(4, 2).dim_feedforward(6).batch_first(true)), 1);
   assert_true(encoder(x).sizes() == x.sizes() && decoder(x, encoder(x)).sizes() == x.sizes() && layer(x).sizes() == x.sizes());
   assert_true(encoder.forward_with({x}).size() == 1);
+  const nn::Transformer both(nn::TransformerOptions(4, 2).dim_feedforward(6).dropout(0).batch_first(true), 1, 2);
+  assert_true(both(x, trt::ones({2, 5, 4})).sizes() == Ints({2, 5, 4}) && nn::Transformer(4, 2, 0, 0).forward(x, x).sizes() == x.sizes());
+  throws(TRT_INVALID_ARGUMENT, "batch number", [&] { both(x, trt::ones({3, 5, 4})); });
   throws(TRT_INVALID_ARGUMENT, "number of inputs", [&] { decoder.forward_with({x}); });
 }
 

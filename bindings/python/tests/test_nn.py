@@ -422,6 +422,8 @@ class SameAsTheLibrary(unittest.TestCase):
         (lambda: nn.ZeroPad2d(1), lambda: c_module("pad", (1, 1, 1, 1), "zeros", 0.0), [(1, 2, 3)]),
         (lambda: nn.Unfold((2, 3), padding=1, stride=2), lambda: c_module("unfold", 2, 3, struct="window", padding=(1, 1), stride=(2, 2)), [(1, 2, 4, 4)]),
         (lambda: nn.PReLU(3), lambda: c_module("prelu", 3, 0.25, trt.float32), [(2, 3)]),
+        (lambda: nn.Transformer(4, 2, 2, 1, 6, batch_first=True), lambda: c_module("transformer", 4, 2, 2, 1, struct="transformer", dim_feedforward=6, batch_first=True),
+         [(2, 3, 4), (2, 5, 4)]),
         (lambda: nn.RReLU(), lambda: c_module("rrelu", 1 / 8, 1 / 3), [(4, 5)]),
         (lambda: nn.RReLU(0.2, 0.7), lambda: c_module("rrelu", 0.2, 0.7), [(4, 5)]),
         (lambda: nn.AlphaDropout(0.3), lambda: c_module("alpha_dropout", 0.3), [(8, 5)]),

@@ -142,6 +142,8 @@ final class ModelTest {
     assertArrayEquals(new long[] {2, 3, 3}, all[1].shape());
     assertArrayEquals(new long[] {2, 2, 3, 3}, all[2].shape());
     TransformerOptions options = new TransformerOptions().dimFeedforward(6).batchFirst(true).dropout(0);
+    assertArrayEquals(
+        new long[] {2, 5, 4}, Layers.transformer(4, 2, 1, 2, options).forwardWith(1, x, Tensor.ones(2, 5, 4))[0].shape());
     Module encoder = Layers.transformerEncoder(Layers.transformerEncoderLayer(4, 2, options), 2, Layers.layerNorm(4));
     Module decoder = Layers.transformerDecoder(Layers.transformerDecoderLayer(4, 2, options), 1, null);
     assertEquals(26, encoder.parameters().length);
