@@ -9216,20 +9216,36 @@ TRT_API trt_status* trt_trace(const trt_tensor* self, trt_tensor** out);
 
 /**
  * How many elements are not zero, in all or along `dim`.
- * Gradient: through the operators that it is made of.
+ * Dtypes: complex ones, too.
+ * Gradient: none; the result is a constant.
  * Schema: `count_nonzero(Tensor self, int? dim=None) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_count_nonzero(const trt_tensor* self, const int64_t* dim, trt_tensor** out);
 
 /**
+ * Out form of `trt_count_nonzero`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_count_nonzero_out(const trt_tensor* self, const int64_t* dim, trt_tensor* out);
+
+/**
  * How many elements are not zero over the dimensions `dim`.
- * Gradient: through the operators that it is made of.
+ * Dtypes: complex ones, too.
+ * Gradient: none; the result is a constant.
  * Schema: `count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_count_nonzero_dim_intlist(const trt_tensor* self, const int64_t* dim, size_t dim_count,
     trt_tensor** out);
+
+/**
+ * Out form of `trt_count_nonzero_dim_intlist`: the result is written into the given tensor, resized where the
+ * shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_count_nonzero_dim_intlist_out(const trt_tensor* self, const int64_t* dim, size_t dim_count,
+    trt_tensor* out);
 
 /**
  * The largest elements over the dimensions `dim` (all by default); NaN if there is one. The gradient is shared

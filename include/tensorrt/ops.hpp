@@ -8797,7 +8797,8 @@ inline Tensor trace(const Tensor& self) {
 }
 /**
  * How many elements are not zero, in all or along `dim`.
- * Gradient: through the operators that it is made of.
+ * Dtypes: complex ones, too.
+ * Gradient: none; the result is a constant.
  */
 inline Tensor count_nonzero(const Tensor& self) {
   trt_tensor* out_c{};
@@ -8806,21 +8807,38 @@ inline Tensor count_nonzero(const Tensor& self) {
 }
 /**
  * How many elements are not zero, in all or along `dim`.
- * Gradient: through the operators that it is made of.
+ * Dtypes: complex ones, too.
+ * Gradient: none; the result is a constant.
  */
 inline Tensor count_nonzero(const Tensor& self, std::int64_t dim) {
   trt_tensor* out_c{};
   check(trt_count_nonzero(self.get(), &dim, &out_c));
   return Tensor::adopt(out_c);
 }
+/** Out form of `count_nonzero`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& count_nonzero_out(const Tensor& out, const Tensor& self) {
+  check(trt_count_nonzero_out(self.get(), nullptr, out.get()));
+  return out;
+}
+/** Out form of `count_nonzero`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& count_nonzero_out(const Tensor& out, const Tensor& self, std::int64_t dim) {
+  check(trt_count_nonzero_out(self.get(), &dim, out.get()));
+  return out;
+}
 /**
  * How many elements are not zero over the dimensions `dim`.
- * Gradient: through the operators that it is made of.
+ * Dtypes: complex ones, too.
+ * Gradient: none; the result is a constant.
  */
 inline Tensor count_nonzero(const Tensor& self, IntArrayRef dim) {
   trt_tensor* out_c{};
   check(trt_count_nonzero_dim_intlist(self.get(), dim.data(), dim.size(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** Out form of `count_nonzero`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& count_nonzero_out(const Tensor& out, const Tensor& self, IntArrayRef dim) {
+  check(trt_count_nonzero_dim_intlist_out(self.get(), dim.data(), dim.size(), out.get()));
+  return out;
 }
 /**
  * The largest elements over the dimensions `dim` (all by default); NaN if there is one. The gradient is shared evenly by equal elements.

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "core/dtype.h"
+
 namespace trt::cpu {
 
 // T is float, double or int64_t, unless the function says otherwise.
@@ -19,12 +21,18 @@ void reduce_sum(const T* x, T* out, int64_t outer, int64_t r, int64_t inner);
 template <typename T>
 void reduce_prod(const T* x, T* out, int64_t outer, int64_t r, int64_t inner);
 
-// The largest and smallest element; NaN if there is one. Identities: the lowest and the largest value of T (the
+// Sums of uint8_t, int8_t, int16_t and int32_t.
+template <typename T>
+void reduce_sum_int64(const T* x, int64_t* out, int64_t outer, int64_t r, int64_t inner);
+
+// Extrema are there for uint8_t, int8_t, int16_t and int32_t too. The largest and smallest element; NaN if there is one. Identities: the lowest and the largest value of T (the
 // infinities).
 template <typename T>
 void reduce_max(const T* x, T* out, int64_t outer, int64_t r, int64_t inner);
 template <typename T>
 void reduce_min(const T* x, T* out, int64_t outer, int64_t r, int64_t inner);
+template <typename T>
+void reduce_minmax(const T* x, T* min, T* max, int64_t outer, int64_t r, int64_t inner);
 
 // The same with the position in [0, r) of the first such element; the first NaN counts as the extremum. values may be
 // null. Throws kInvalidArgument for r == 0 when there is an output to write.
@@ -48,9 +56,11 @@ void reduce_logsumexp(const T* x, T* out, int64_t outer, int64_t r, int64_t inne
 template <typename T>
 void reduce_var(const T* x, T* var, T* mean, double correction, bool root, int64_t outer, int64_t r, int64_t inner);
 
-// Boolean arrays, one byte per element; any byte but 0 is true. Outputs are 0 or 1.
-void reduce_any(const uint8_t* x, uint8_t* out, int64_t outer, int64_t r, int64_t inner);
-void reduce_all(const uint8_t* x, uint8_t* out, int64_t outer, int64_t r, int64_t inner);
+// How many elements are not zero, of any dtype that is not complex. Of a bool, any byte but 0 is true; a NaN is not zero.
+void reduce_nonzero(const void* x, DType dtype, int64_t* out, int64_t outer, int64_t r, int64_t inner);
+// Whether one is, whether all are: 0 or 1.
+void reduce_any(const void* x, DType dtype, uint8_t* out, int64_t outer, int64_t r, int64_t inner);
+void reduce_all(const void* x, DType dtype, uint8_t* out, int64_t outer, int64_t r, int64_t inner);
 
 // out[c] = the sum of x[n, c, s] over n and s (the gradient of a bias per channel).
 template <typename T>

@@ -24,25 +24,44 @@ inline bool should_stream(const void* out, const void* in1, const void* in2, int
          rows * row_bytes >= kStreamBytes;
 }
 
-template <typename T>
+template <typename T, typename A = T>
 struct ReduceKernel {
   // out[i] = reduction of x[i * r .. (i + 1) * r), i in [0, outer), r > 0. p is the exponent of a norm.
-  void (*rows)(const T* x, int64_t outer, int64_t r, T p, T* out);
+  void (*rows)(const T* x, int64_t outer, int64_t r, T p, A* out);
   // out[j] = reduction of x[i * stride + j] over i in [0, rows), rows > 0, j in [0, n), n <= kReduceTile.
-  void (*cols)(const T* x, int64_t rows, int64_t stride, int64_t n, T p, T* out);
-  T identity;
-  const ReduceKernel* fold;  // combines partial results
+  void (*cols)(const T* x, int64_t rows, int64_t stride, int64_t n, T p, A* out);
+  A identity;
+  const ReduceKernel<A>* fold;  // combines partial results; null: by their sum
 };
 
 template <typename T>
 struct ReduceTable {
   ReduceKernel<T> sum, prod, max, min;
   ReduceKernel<T> nonzero, abs_sum, square_sum, power_sum, abs_max, abs_min;  // floating point only
+  void (*minmax)(const T* x, int64_t n, T* min, T* max);                      // of n > 0 elements
 };
 
 // The table for the instruction set of this processor; T is float, double, int64_t.
 template <typename T>
 const ReduceTable<T>& reduce_table();
+
+// Of small integers. Sums are those of int64.
+template <typename T>
+struct IntReduceTable {
+  ReduceKernel<T> max, min;
+  ReduceKernel<T, int64_t> sum;
+  void (*minmax)(const T* x, int64_t n, T* min, T* max);
+};
+template <typename T>
+const IntReduceTable<T>& int_reduce_table();  // uint8_t, int8_t, int16_t, int32_t
+
+// How many elements have other bits than 0 among those of p. The type stands for its size.
+template <typename T>
+struct CountTable {
+  ReduceKernel<T, int64_t> nonzero;
+};
+template <typename T>
+const CountTable<T>& count_table();  // uint8_t, int16_t, int32_t, int64_t
 
 // Bytes: out = 0 or not 0.
 struct BoolTable {
@@ -52,8 +71,8 @@ struct BoolTable {
 const BoolTable& bool_table();
 
 // Reduces [outer, r, inner] to [outer, inner], in parallel. The extents may be 0.
-template <typename T>
-void reduce_with(const ReduceKernel<T>& k, const T* x, T* out, int64_t outer, int64_t r, int64_t inner, T p);
+template <typename T, typename A>
+void reduce_with(const ReduceKernel<T, A>& k, const T* x, A* out, int64_t outer, int64_t r, int64_t inner, T p);
 
 // Two sums over one or two arrays: with u = x - center,
 //   spread: s1 = sum u, s2 = sum u * u;   dot: s1 = sum g, s2 = sum g * u.

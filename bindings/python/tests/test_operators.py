@@ -201,5 +201,117 @@ class Factories(unittest.TestCase):
             self.assertEqual(caught.exception.op, name)
 
 
+class Reductions(unittest.TestCase):
+    """Of integers, bools and floats, with any strides and numbers of threads; the kernels themselves are tested in tests/unit/test_reduce.cpp."""
+
+    def reference(self, rows, name):
+        nan = lambda row: next((i for i, v in enumerate(row) if v != v), None)
+        pick = lambda best: lambda row: nan(row) if nan(row) is not None else row.index(best(row))
+        position = {"argmax": pick(max), "argmin": pick(min)}
+        if name in position:
+            return [position[name](row) for row in rows]
+        if name in ("amax", "amin"):
+            return [row[position["arg" + name[1:]](row)] for row in rows]
+        return [{"sum": sum, "any": any, "all": all, "count_nonzero": lambda row: sum(v != 0 for v in row)}[name](row) for row in rows]
+
+    def views(self, dtype, rows, cols):
+        """[rows, cols] in several layouts."""
+        n = rows * cols
+        base = ((trt.arange(3 * n + 7) * 7919 + 11) % 65521 % 251 % 41 - (0 if dtype in (trt.uint8, trt.bool) else 20)).to(dtype)
+        if dtype.is_floating_point:
+            base[n + 5 :: 97] = float("nan")
+        yield base[:n].view(rows, cols)
+        yield base[3 : n + 3].view(rows, cols)
+        yield base[5 : n + 5].view(cols, rows).t()
+        yield base[1 : 2 * n + 1].view(rows, 2 * cols)[:, ::2]
+        yield base[1 : 3 * n + 1].view(3 * rows, cols)[2::3]
+        yield base[2 : 2 + cols].expand(rows, cols)
+        yield base[4 : 4 + rows].view(rows, 1).expand(rows, cols)
+        yield base[:n].view(rows, cols).flip(1)
+
+    def test_layouts(self):
+        for dtype in (trt.uint8, trt.int8, trt.int16, trt.int32, trt.int64, trt.bool, trt.float16, trt.float32, trt.float64):
+            for rows, cols in ((1, 1), (7, 5), (3, 70), (300, 9)):
+                for x in self.views(dtype, rows, cols):
+                    lines = x.tolist()
+                    sides = ((0, list(map(list, zip(*lines)))), (1, lines), (None, [sum(lines, [])]))
+                    for name in ("sum", "any", "all", "count_nonzero", "amax", "amin", "argmax", "argmin"):
+                        if name == "sum" and dtype.is_floating_point:
+                            continue
+                        for dim, given in sides:
+                            with self.subTest(name=name, dtype=dtype, shape=x.shape, strides=x.stride(), dim=dim):
+                                got = getattr(trt, name)(x) if dim is None else getattr(trt, name)(x, dim)
+                                want = self.reference(given, name)
+                                expected = want if dim is not None else want[0]
+                                self.assertEqual(str(got.tolist() if dim is not None else got.item()), str([type(got.flatten()[0].item())(v) for v in want] if dim is not None else type(got.item())(expected)))
+                    low, high = trt.aminmax(x)
+                    self.assertEqual((str(low), str(high)), (str(trt.amin(x)), str(trt.amax(x))))
+                    low, high = trt.aminmax(x, dim=0, keepdim=True)
+                    self.assertEqual((str(low), str(high)), (str(trt.amin(x, 0, True)), str(trt.amax(x, 0, True))))
+
+    def test_dimensions_apart(self):
+        for dtype in (trt.uint8, trt.int16, trt.int32, trt.bool, trt.float32):
+            x = ((trt.arange(4 * 300 * 5) * 7919) % 241 % 17 - 3).to(dtype).view(4, 300, 5)
+            y = x.transpose(0, 1).contiguous()
+            for name in ("sum", "any", "all", "amax", "amin", "count_nonzero"):
+                f = getattr(trt, name)
+                self.assertTrue(trt.equal(f(x, (0, 2)), f(y, (1, 2))), (name, dtype))
+                self.assertTrue(trt.equal(f(x, (0, 2)), f(f(y.view(300, 20), 1, *((True,) if name != "count_nonzero" else ())).view(300, 1), 1) if name not in ("count_nonzero", "sum")
+                                          else f(y.reshape(300, 20), 1)), (name, dtype))
+
+    def test_limits(self):
+        for dtype, low, high in ((trt.uint8, 0, 255), (trt.int8, -128, 127), (trt.int16, -(2**15), 2**15 - 1), (trt.int32, -(2**31), 2**31 - 1)):
+            for n in (9, 1000, 70001):
+                for value in (low, high):
+                    x = trt.full((n,), value, dtype=dtype)
+                    self.assertEqual((x.sum().item(), x.sum().dtype), (n * value, trt.int64))
+                    self.assertEqual((x.max().item(), x.min().item(), x.argmax().item(), x.argmin().item()), (value, value, 0, 0))
+                    self.assertEqual(x.view(n, 1).expand(n, 3).sum(0).tolist(), [n * value] * 3)
+                    self.assertEqual(x.sum(dtype=dtype).item(), (n * value - low) % (high - low + 1) + low)
+                    self.assertEqual(x.sum(dtype=trt.float64).item(), float(n * value))
+
+    def test_bytes_of_bools(self):
+        for n in (1, 40, 9000):
+            b = trt.zeros(8 * n, dtype=trt.bool)
+            ctypes.memmove(b.data_ptr(), bytes([0, 2, 255, 0, 128, 1, 0, 4]) * n, 8 * n)
+            self.assertEqual((b.sum().item(), b.count_nonzero().item(), b.argmax().item(), b.argmin().item()), (5 * n, 5 * n, 1, 0))
+            self.assertEqual(b.view(n, 8).argmax(1).tolist(), [1] * n)
+            self.assertEqual(b.view(n, 8)[:, 1:3].argmax(1).tolist(), [0] * n)
+            self.assertEqual(b.view(n, 8).all(0).tolist(), [False, True, True, False, True, True, False, True])
+            values, indices = b.view(n, 8).max(0)
+            self.assertEqual((values.tolist(), indices.tolist()), ([False, True, True, False, True, True, False, True], [0] * 8))
+
+    def test_threads(self):
+        before = trt.get_num_threads()
+        try:
+            for dtype in (trt.uint8, trt.int16, trt.int32, trt.bool, trt.float32):
+                x = ((trt.arange(300000) * 7919) % 65521 % 241 - 120).to(dtype)
+                results = []
+                for threads in (1, 2, 5):
+                    trt.set_num_threads(threads)
+                    results.append([str(f(*a)) for f in (trt.sum, trt.amax, trt.aminmax, trt.argmax, trt.argmin, trt.count_nonzero, trt.any, trt.all)
+                                    for a in ((x,), (x.view(3, 100000),), (x.view(100000, 3),))] +
+                                   [str(f(x.view(shape), dim)) for f in (trt.sum, trt.amax, trt.argmax, trt.max, trt.min, trt.count_nonzero, trt.any, trt.all)
+                                    for shape in ((3, 100000), (100000, 3), (300, 1000)) for dim in (0, 1)])
+                self.assertEqual(results[0], results[1])
+                self.assertEqual(results[0], results[2])
+        finally:
+            trt.set_num_threads(before)
+
+    def test_count_nonzero(self):
+        x = trt.tensor([[0.0, -0.0, float("nan")], [1.0, 0.0, -2.0]])
+        for dtype in (trt.float32, trt.float64, trt.float16, trt.bfloat16, trt.complex64):
+            y = x.to(dtype)
+            self.assertEqual((y.count_nonzero().item(), y.count_nonzero(0).tolist(), y.count_nonzero((0, 1)).item(), y.count_nonzero(()).item(), y.count_nonzero(-1).tolist()),
+                             (3, [1, 0, 2], 3, 3, [1, 2]))
+        self.assertEqual(trt.zeros(0, 3).count_nonzero(0).tolist(), [0, 0, 0])
+        self.assertEqual(trt.tensor(2).count_nonzero(0).item(), 1)
+        self.assertEqual(x.requires_grad_().count_nonzero().requires_grad, False)
+        for dim in (2, (0, 0), (0, -2)):
+            with self.assertRaises(trt.Error) as caught:
+                x.count_nonzero(dim)
+            self.assertIn("count_nonzero: ", str(caught.exception))
+
+
 if __name__ == "__main__":
     unittest.main()

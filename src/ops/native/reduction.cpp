@@ -1,5 +1,6 @@
 // Sums, products, extrema and logical reductions.
 #include <limits>
+#include <memory>
 
 #include "core/modes.h"
 #include "gen/reduction_native.h"
@@ -60,22 +61,89 @@ TensorSpec extremum_spec(const Tensor& self, uint64_t mask, bool keepdim, const 
   return {reduced_sizes(self.sizes(), mask, keepdim), self.dtype(), self.device()};
 }
 
+// What extrema are looked for in: 16-bit floats as float32, everything else as it is.
+DType ordered_dtype(const Tensor& self) { return is_reduced_floating(self.dtype()) ? DType::Float32 : self.dtype(); }
+
+// Calls f.template operator()<T>() with the C++ type of an ordered dtype; bool is uint8_t.
+template <typename F>
+void with_ordered_type(DType t, F&& f) {
+  switch (t) {
+    case DType::UInt8:
+    case DType::Bool: return f.template operator()<uint8_t>();
+    case DType::Int8: return f.template operator()<int8_t>();
+    case DType::Int16: return f.template operator()<int16_t>();
+    case DType::Int32: return f.template operator()<int32_t>();
+    default: return with_compute_type(t, f);
+  }
+}
+
+void logical(const Tensor& self, uint64_t mask, bool any, Tensor& out) {
+  auto reduce = [any](DType t) {
+    return [any, t](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
+      (any ? cpu::reduce_any : cpu::reduce_all)(x, t, static_cast<uint8_t*>(outs[0]), outer, r, inner);
+    };
+  };
+  reduce_into(self, mask, self.dtype(), ReductionOutput{&out, DType::Bool}, true, reduce(self.dtype()), nullptr, reduce(DType::Bool));
+}
+
+// Sums in int64 of integers, the numbers of true ones of bools.
+void integer_sum(const Tensor& self, uint64_t mask, Tensor& out) {
+  const DType t = self.dtype();
+  reduce_into(
+      self, mask, t, ReductionOutput{&out, DType::Int64}, true,
+      [t](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
+        int64_t* to = static_cast<int64_t*>(outs[0]);
+        if (t == DType::Bool) return cpu::reduce_nonzero(x, t, to, outer, r, inner);
+        with_ordered_type(t, [&]<typename T>() {
+          if constexpr (std::is_integral_v<T> && sizeof(T) < 8) cpu::reduce_sum_int64(static_cast<const T*>(x), to, outer, r, inner);
+          else if constexpr (std::is_integral_v<T>) cpu::reduce_sum(static_cast<const T*>(x), to, outer, r, inner);
+        });
+      },
+      nullptr,
+      [](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
+        cpu::reduce_sum(static_cast<const int64_t*>(x), static_cast<int64_t*>(outs[0]), outer, r, inner);
+      });
+}
+
+void nonzero_count(const Tensor& self, uint64_t mask, Tensor& out) {
+  const DType t = self.dtype();
+  reduce_into(
+      self, mask, t, ReductionOutput{&out, DType::Int64}, true,
+      [t](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) { cpu::reduce_nonzero(x, t, static_cast<int64_t*>(outs[0]), outer, r, inner); }, nullptr,
+      [](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
+        cpu::reduce_sum(static_cast<const int64_t*>(x), static_cast<int64_t*>(outs[0]), outer, r, inner);
+      });
+}
+
 void extremum(const Tensor& self, uint64_t mask, bool largest, Tensor& out) {
-  const DType compute = reduction_compute_dtype(self.dtype());
-  with_compute_type(compute, [&]<typename T>() {
+  if (self.dtype() == DType::Bool) return logical(self, mask, largest, out);
+  const DType compute = ordered_dtype(self);
+  with_ordered_type(compute, [&]<typename T>() {
     reduce_with<T>(largest ? &cpu::reduce_max<T> : &cpu::reduce_min<T>, self, mask, compute, out);
   });
 }
 
+// The bytes of bools as 0 and 1, in `space` unless they are already.
+const uint8_t* zeros_and_ones(const uint8_t* x, int64_t n, std::unique_ptr<uint8_t[]>& space) {
+  uint8_t most = 0;
+  cpu::reduce_max(x, &most, 1, n, 1);
+  if (most <= 1) return x;
+  space.reset(new uint8_t[static_cast<size_t>(n)]);
+  for (int64_t i = 0; i < n; ++i) space[static_cast<size_t>(i)] = x[i] != 0;
+  return space.get();
+}
+
 // Extrema with positions. values or indices may be null.
 void extremum_index(const Tensor& self, uint64_t mask, bool largest, Tensor* values, Tensor* indices) {
-  const DType compute = reduction_compute_dtype(self.dtype());
-  with_compute_type(compute, [&]<typename T>() {
+  const DType compute = ordered_dtype(self);
+  with_ordered_type(compute, [&]<typename T>() {
     const ReductionOutput outs[2] = {{values, compute}, {indices, DType::Int64}};
     reduce_into(self, mask, compute, ArrayRef<ReductionOutput>(outs, 2), false,
-                [largest](const void* x, void* const* o, int64_t outer, int64_t r, int64_t inner) {
+                [largest, compute](const void* x, void* const* o, int64_t outer, int64_t r, int64_t inner) {
+                  std::unique_ptr<uint8_t[]> space;
+                  const void* from = compute == DType::Bool ? zeros_and_ones(static_cast<const uint8_t*>(x), outer * r * inner, space) : x;
                   (largest ? cpu::reduce_max_index<T>
-                           : cpu::reduce_min_index<T>)(static_cast<const T*>(x), static_cast<T*>(o[0]),
+                           : cpu::reduce_min_index<T>)(static_cast<const T*>(from), static_cast<T*>(o[0]),
                                                        static_cast<int64_t*>(o[1]), outer, r, inner);
                 });
   });
@@ -104,14 +172,6 @@ void arg_extremum(const Tensor& self, std::optional<int64_t> dim, bool largest, 
 TensorSpec logical_spec(const Tensor& self, uint64_t mask, bool keepdim) {
   return {reduced_sizes(self.sizes(), mask, keepdim), self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool,
           self.device()};
-}
-
-void logical(const Tensor& self, uint64_t mask, bool any, Tensor& out) {
-  reduce_into(self, mask, DType::Bool, ReductionOutput{&out, DType::Bool}, true,
-              [any](const void* x, void* const* outs, int64_t outer, int64_t r, int64_t inner) {
-                (any ? cpu::reduce_any : cpu::reduce_all)(static_cast<const uint8_t*>(x),
-                                                          static_cast<uint8_t*>(outs[0]), outer, r, inner);
-              });
 }
 
 void product(const Tensor& self, uint64_t mask, DType result, Tensor& out) {
@@ -177,6 +237,13 @@ TensorSpec argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) 
   return arg_spec(self, dim, keepdim, "argmin");
 }
 
+TensorSpec count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
+  return {reduced_sizes(self.sizes(), optional_mask(dim, self.dim(), "count_nonzero"), false), DType::Int64, self.device()};
+}
+TensorSpec count_nonzero_dim_IntList(const Tensor& self, IntArrayRef dim) {
+  return {reduced_sizes(self.sizes(), reduction_mask(dim, self.dim(), "count_nonzero"), false), DType::Int64, self.device()};
+}
+
 TensorSpec any(const Tensor& self) { return logical_spec(self, every_dim(self), false); }
 TensorSpec all(const Tensor& self) { return logical_spec(self, every_dim(self), false); }
 TensorSpec any_dims(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) {
@@ -193,6 +260,7 @@ namespace native {
 void sum(const Tensor& self, std::optional<IntArrayRef> dim, bool, std::optional<DType> dtype, Tensor& out) {
   const DType result = sum_dtype(self, dtype), compute = reduction_compute_dtype(result);
   const uint64_t mask = reduction_mask(dim, self.dim(), "sum");
+  if (is_integral(self.dtype(), true) && compute == DType::Int64) return integer_sum(self, mask, out);
   with_compute_type(
       compute, [&]<typename T>() { reduce_with<T>(&cpu::reduce_sum<T>, input_for(self, result), mask, compute, out); });
 }
@@ -224,8 +292,17 @@ void amin(const Tensor& self, IntArrayRef dim, bool, Tensor& out) {
 }
 void aminmax(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& min, Tensor& max) {
   const uint64_t mask = optional_mask(dim, self.dim(), "aminmax");
-  extremum(self, mask, false, min);
-  extremum(self, mask, true, max);
+  if (self.dtype() == DType::Bool) {
+    logical(self, mask, false, min);
+    return logical(self, mask, true, max);
+  }
+  const DType compute = ordered_dtype(self);
+  with_ordered_type(compute, [&]<typename T>() {
+    const ReductionOutput outs[2] = {{&min, compute}, {&max, compute}};
+    reduce_into(self, mask, compute, ArrayRef<ReductionOutput>(outs, 2), false, [](const void* x, void* const* o, int64_t outer, int64_t r, int64_t inner) {
+      cpu::reduce_minmax(static_cast<const T*>(x), static_cast<T*>(o[0]), static_cast<T*>(o[1]), outer, r, inner);
+    });
+  });
 }
 void max(const Tensor& self, Tensor& out) { extremum(self, every_dim(self), true, out); }
 void min(const Tensor& self, Tensor& out) { extremum(self, every_dim(self), false, out); }
@@ -241,6 +318,9 @@ void argmax(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& out) {
 void argmin(const Tensor& self, std::optional<int64_t> dim, bool, Tensor& out) {
   arg_extremum(self, dim, false, out, "argmin");
 }
+
+void count_nonzero(const Tensor& self, std::optional<int64_t> dim, Tensor& out) { nonzero_count(self, optional_mask(dim, self.dim(), "count_nonzero"), out); }
+void count_nonzero_dim_IntList(const Tensor& self, IntArrayRef dim, Tensor& out) { nonzero_count(self, reduction_mask(dim, self.dim(), "count_nonzero"), out); }
 
 void any(const Tensor& self, Tensor& out) { logical(self, every_dim(self), true, out); }
 void all(const Tensor& self, Tensor& out) { logical(self, every_dim(self), false, out); }

@@ -66,14 +66,8 @@ Tensor trace(const Tensor& self) {
   return op::sum(op::diagonal(self, 0, 0, 1), std::nullopt, false, std::nullopt);
 }
 
-Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
-  const Tensor hit = op::ne(self, Scalar(0));
-  return dim ? op::sum(hit, IntArrayRef(*dim), false, std::nullopt) : op::sum(hit, std::nullopt, false, std::nullopt);
-}
-
-Tensor count_nonzero_dim_IntList(const Tensor& self, IntArrayRef dim) {
-  return op::sum(op::ne(self, Scalar(0)), dim, false, std::nullopt);
-}
+Tensor count_nonzero_complex(const Tensor& self, std::optional<int64_t> dim) { return op::count_nonzero(op::ne(self, Scalar(0)), dim); }
+Tensor count_nonzero_dim_IntList_complex(const Tensor& self, IntArrayRef dim) { return op::count_nonzero(op::ne(self, Scalar(0)), dim); }
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   TRT_CHECK(self.dtype() == other.dtype(), "isclose: tensors of one dtype are needed, got ", self, " and ", other);

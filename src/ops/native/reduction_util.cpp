@@ -85,7 +85,7 @@ LineShape line_shape(IntArrayRef sizes, int64_t dim) {
 }
 
 void reduce_into(const Tensor& self, uint64_t mask, DType compute, ArrayRef<ReductionOutput> outs, bool associative,
-                 const ReductionKernel& kernel, const ReductionFinish& finish) {
+                 const ReductionKernel& kernel, const ReductionFinish& finish, const ReductionKernel& fold) {
   const size_t n = self.sizes().size();
   // order[i]: the logical dimension that stands at place i of memory.
   DimVector order(n);
@@ -150,7 +150,7 @@ void reduce_into(const Tensor& self, uint64_t mask, DType compute, ArrayRef<Redu
     targets.push_back(temporaries[i].defined() ? temporaries[i].data() : t->data());
   }
 
-  while (true) {
+  for (const ReductionKernel* reduce = &kernel;; reduce = fold ? &fold : &kernel) {
     // The last reduced run first: it is the one that reads memory in order.
     size_t last = runs.size();
     int64_t count = 0;
@@ -169,12 +169,12 @@ void reduce_into(const Tensor& self, uint64_t mask, DType compute, ArrayRef<Redu
         l.inner *= runs[i].size;
     }
     if (count <= 1) {
-      kernel(x.data(), targets.data(), l.outer, l.r, l.inner);
+      (*reduce)(x.data(), targets.data(), l.outer, l.r, l.inner);
       break;
     }
-    Tensor next = empty_tensor({l.outer * l.inner}, compute);
+    Tensor next = empty_tensor({l.outer * l.inner}, outs[0].compute);
     void* p = next.data();
-    kernel(x.data(), &p, l.outer, l.r, l.inner);
+    (*reduce)(x.data(), &p, l.outer, l.r, l.inner);
     x = next;
     runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(last));
   }

@@ -28,10 +28,11 @@ using ReductionKernel = std::function<void(const void* x, void* const* outs, int
 using ReductionFinish = std::function<void(void* const* outs, int64_t n)>;
 
 // Reduces `self`, converted to `compute`, over the dimensions of `mask`. A dense tensor is read in its own order of
-// memory. `associative`: dimensions that are not neighbours may be reduced one after another (needs a single output of
-// dtype `compute`); otherwise they are brought together by a copy.
+// memory. `associative`: dimensions that are not neighbours may be reduced one after another (needs a single output);
+// otherwise they are brought together by a copy. `fold` reduces such partial results where `kernel` cannot, as they have
+// another dtype than x.
 void reduce_into(const Tensor& self, uint64_t mask, DType compute, ArrayRef<ReductionOutput> outs, bool associative,
-                 const ReductionKernel& kernel, const ReductionFinish& finish = nullptr);
+                 const ReductionKernel& kernel, const ReductionFinish& finish = nullptr, const ReductionKernel& fold = nullptr);
 
 // The compute dtype of a sum-like reduction: float32 for 16-bit floats, int64 for integers and bool.
 DType reduction_compute_dtype(DType t);
