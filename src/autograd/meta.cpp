@@ -96,6 +96,8 @@ bool requires_grad(const Tensor& t) {
   return m->view && is_stale(t, *m) && !is_leaf(m->view->base) && requires_grad(m->view->base);
 }
 
+bool AutogradMeta::requires_grad_now(const Tensor& t) const { return autograd::requires_grad(t); }
+
 NodePtr grad_fn(const Tensor& t) {
   AutogradMeta* m = meta_of(t);
   if (!m) return nullptr;

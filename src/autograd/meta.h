@@ -35,6 +35,7 @@ struct ViewInfo {
 class AutogradMeta final : public AutogradMetaBase {
  public:
   ~AutogradMeta() override;
+  bool requires_grad_now(const Tensor& t) const override;
   static void* operator new(size_t bytes);
   static void operator delete(void* p, size_t bytes);
 

@@ -101,10 +101,12 @@ inline void check_may_change(const Tensor& t, std::string_view op) {
   if (TRT_UNLIKELY(!may_change(t))) throw_inference_changed(t, op);
 }
 
+// Also true for a view whose history may have to be made anew.
 inline bool requires_grad_quick(const Tensor& t) {
   if (!t.defined()) return false;
   const AutogradMetaBase* m = t.impl()->autograd();
   return m && (m->requires_grad || m->is_view);
 }
+inline bool requires_grad_now(const Tensor& t) { return requires_grad_quick(t) && t.impl()->autograd()->requires_grad_now(t); }
 
 }  // namespace trt

@@ -16,11 +16,14 @@
 
 namespace trt {
 
+class Tensor;
 class TensorImpl;
 
 // The part of the autograd metadata that every layer may ask; the rest is autograd/meta.h's.
 struct AutogradMetaBase {
   virtual ~AutogradMetaBase() = default;
+  // Whether the tensor of this metadata requires a gradient now; of a view, whether its base does, too.
+  virtual bool requires_grad_now(const Tensor&) const { return requires_grad; }
   bool requires_grad = false;  // asked for on a leaf, or true because a grad_fn is set
   bool is_view = false;        // a differentiable view: its history may have to be made anew from its base
 };

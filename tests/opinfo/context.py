@@ -134,8 +134,8 @@ def compare_all(ctx, actual, expected, rtol, atol):
 
 def rounding(a):
     """How much two ways of computing the same value may differ: (of the element, of the largest element)."""
-    if isinstance(a, Array) and a.is_float:
-        return {"float64": (1e-12, 1e-13), "float32": (2e-6, 1e-6), "float16": (2e-3, 1e-3), "bfloat16": (1.6e-2, 8e-3)}[a.dtype]
+    if isinstance(a, Array) and (a.is_float or a.dtype.startswith("complex")):
+        return {"complex128": (1e-12, 1e-13), "complex64": (2e-6, 1e-6), "float64": (1e-12, 1e-13), "float32": (2e-6, 1e-6), "float16": (2e-3, 1e-3), "bfloat16": (1.6e-2, 8e-3)}[a.dtype]
     return 0, 0
 
 

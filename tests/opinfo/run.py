@@ -24,6 +24,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = 60     # that one sample may take
@@ -76,6 +77,7 @@ def child():
 
     operators = load_operators(samples.golden)
     samples.trt.set_num_threads(1)
+    warnings.simplefilter("ignore")  # of lost imaginary parts
     threaded = set()
 
     def tell(x):

@@ -101,7 +101,7 @@ def _complex_case(v):
                 f"    return op::copy_({target}, result);")
     else:
         outs = [a.name for a in vs.args if a.type.written]
-        grads = " || ".join(f"requires_grad_quick({n})" for n in tensors + outs if n not in optional)
+        grads = " || ".join(f"requires_grad_now({n})" for n in tensors + outs)
         body = (f'if (thread_state.grad_enabled && ({grads}))\n      throw_error(Code::kFailedPrecondition, "{op.name}: the out variant records no gradients, but an argument requires them; '
                 f'use the functional form or no_grad");\n    ')
         if len(outs) == 1:

@@ -30,7 +30,7 @@ Window1d window(IntArrayRef kernel, std::optional<IntArrayRef> stride, IntArrayR
 
 Tensor max_pool2d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding,
                   IntArrayRef dilation, bool ceil_mode) {
-  if (!grad_enabled() || !requires_grad_quick(self))
+  if (!grad_enabled() || !requires_grad_now(self))
     return op::max_pool2d_values(self, kernel_size, stride, padding, dilation, ceil_mode);
   return std::get<0>(op::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }

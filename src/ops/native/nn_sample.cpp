@@ -127,7 +127,7 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, std::string_view mod
     std::vector<Tensor> at;
     for (const Tensor& t : x) at.push_back(whole(t, true));
     Tensor values = elements_at(flat, extents, at);
-    if (grad_enabled() && requires_grad_quick(grid)) {
+    if (grad_enabled() && requires_grad_now(grid)) {
       // The grid has a gradient here too: zero, through factors that are 1 whatever the positions are.
       for (const Tensor& t : x) {
         const Tensor one = op::ones_like(at[0]);
