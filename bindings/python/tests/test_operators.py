@@ -259,6 +259,31 @@ class Reductions(unittest.TestCase):
                 self.assertTrue(trt.equal(f(x, (0, 2)), f(f(y.view(300, 20), 1, *((True,) if name != "count_nonzero" else ())).view(300, 1), 1) if name not in ("count_nonzero", "sum")
                                           else f(y.reshape(300, 20), 1)), (name, dtype))
 
+    def test_large_copies(self):
+        """What needs a copy is reduced in parts from 16 MiB on."""
+        n = 3000
+        base = (trt.arange(n * n) * 7919 % 65521 % 241 - 120).view(n, n)
+        for dtype in (trt.float32, trt.float16, trt.int16, trt.bool):
+            whole = base.to(dtype)
+            x = trt.cat([whole, whole], 1)[:, ::2] if dtype != trt.float16 else whole
+            y = x.contiguous()
+            for name in ("sum", "amax", "any", "all", "count_nonzero"):
+                if name == "sum" and dtype == trt.float16:
+                    continue
+                f = getattr(trt, name)
+                for dim in (0, 1, (0, 1)):
+                    exact = f(y.to(trt.float64 if dtype.is_floating_point else trt.int64), dim)
+                    if dtype == trt.bool and name != "count_nonzero" and name != "sum":
+                        exact = exact.to(trt.bool)
+                    got = f(x, dim)
+                    self.assertTrue(trt.equal(got, exact.to(got.dtype)), (name, dtype, dim))
+        ones = trt.tensor([1.5], dtype=trt.float16).expand(5000, 3000)
+        self.assertEqual((ones.sum(dtype=trt.float32).item(), ones.mean().item(), ones[:, :2500].mean(1).tolist()[-1]), (22500000.0, 1.5, 1.5))
+        apart = trt.ones(1, 1, 1).expand(300, 200, 300)
+        self.assertEqual((apart.sum((0, 2)).tolist(), apart.sum(1)[7, 8].item(), apart.mean((0, 1)).tolist()), ([90000.0] * 200, 200.0, [1.0] * 300))
+        wide = trt.arange(5.0).view(5, 1).expand(5, 2_000_000)
+        self.assertEqual((wide.sum(0).min().item(), wide.amax(0)[-1].item(), wide.sum(1).tolist()), (10.0, 4.0, [i * 2e6 for i in range(5)]))
+
     def test_limits(self):
         for dtype, low, high in ((trt.uint8, 0, 255), (trt.int8, -128, 127), (trt.int16, -(2**15), 2**15 - 1), (trt.int32, -(2**31), 2**31 - 1)):
             for n in (9, 1000, 70001):

@@ -31,6 +31,15 @@ Runs runs_of(IntArrayRef sizes, uint64_t mask) {
   return runs;
 }
 
+// Reductions that need a copy of their input make it in parts from this size on.
+constexpr int64_t kWholeBytes = int64_t{16} << 20, kPartBytes = int64_t{4} << 20;
+
+// How many positions along `d` make a part: the partial results of all parts shall be few beside the input.
+int64_t part_length(const Tensor& self, int64_t d, int64_t kept, size_t element) {
+  const int64_t size = self.size(d), others = self.numel() / size;
+  return std::max({int64_t{1}, kPartBytes / static_cast<int64_t>(element) / others, (8 * kept + others - 1) / others});
+}
+
 }  // namespace
 
 uint64_t reduction_mask(std::optional<IntArrayRef> dim, int64_t ndim, const char* op) {
@@ -124,6 +133,26 @@ void reduce_into(const Tensor& self, uint64_t mask, DType compute, ArrayRef<Redu
     x = permute_to(order);
     permuted = true;
     runs = runs_of(x.sizes(), physical_mask());
+  }
+  if (associative && reduced_runs > 0 && !(x.is_contiguous() && x.dtype() == compute) && x.numel() > kWholeBytes / static_cast<int64_t>(element_size(compute))) {
+    int64_t d = -1;
+    for (int64_t i = 0; i < self.dim(); ++i)
+      if (bit(mask, i) && (d < 0 || self.size(i) > self.size(d))) d = i;
+    DimVector sizes = reduced_sizes(self.sizes(), mask, false);
+    const int64_t length = part_length(self, d, self.numel() / reduced_count(self.sizes(), mask), element_size(compute)), parts = (self.size(d) + length - 1) / length;
+    if (parts > 1) {
+      sizes.insert(0, parts);
+      const Tensor partial = empty_tensor(sizes, outs[0].compute);
+      const IntArrayRef part_sizes = IntArrayRef(sizes).slice(1, sizes.size() - 1);
+      DimVector from(self.sizes().data(), self.sizes().size());
+      for (int64_t i = 0; i < parts; ++i) {
+        from[at(d)] = std::min(length, self.size(d) - i * length);
+        Tensor to = alias_tensor(partial, part_sizes, contiguous_strides(part_sizes), i * (partial.numel() / parts));
+        reduce_into(alias_tensor(self, from, self.strides(), self.storage_offset() + i * length * self.strides()[at(d)]), mask, compute, ReductionOutput{&to, outs[0].compute}, true,
+                    kernel, nullptr, fold);
+      }
+      return reduce_into(partial, 1, outs[0].compute, outs, true, fold ? fold : kernel, finish, fold);
+    }
   }
   x = contiguous_tensor(x, compute);
 

@@ -30,7 +30,7 @@ using ReductionFinish = std::function<void(void* const* outs, int64_t n)>;
 // Reduces `self`, converted to `compute`, over the dimensions of `mask`. A dense tensor is read in its own order of
 // memory. `associative`: dimensions that are not neighbours may be reduced one after another (needs a single output);
 // otherwise they are brought together by a copy. `fold` reduces such partial results where `kernel` cannot, as they have
-// another dtype than x.
+// another dtype than x. Where a copy of a large input is needed, it is made and reduced in parts.
 void reduce_into(const Tensor& self, uint64_t mask, DType compute, ArrayRef<ReductionOutput> outs, bool associative,
                  const ReductionKernel& kernel, const ReductionFinish& finish = nullptr, const ReductionKernel& fold = nullptr);
 
