@@ -1,6 +1,8 @@
 #include "kernels/cpu/lapack.h"
 
 #include <algorithm>
+#include <climits>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -38,11 +40,16 @@ int with_workspace(F&& f) {
   T wanted{};
   int info = f(&wanted, -1);
   TRT_INTERNAL(info == 0);
-  std::vector<T> work(static_cast<size_t>(std::max(1.0, static_cast<double>(std::real(wanted)))) + 1);
+  // As a number of T it may have been rounded down.
+  const double length = static_cast<double>(std::real(wanted)) * (1 + static_cast<double>(std::numeric_limits<real_part_t<T>>::epsilon()));
+  std::vector<T> work(static_cast<size_t>(std::clamp(length, 1.0, INT_MAX - 1.0)) + 1);
   info = f(work.data(), static_cast<int>(work.size()));
   TRT_INTERNAL(info >= 0);
   return info;
 }
+
+// The workspace of blocked algorithms, up to 64 numbers a row or column, is counted in 32 bits.
+void check_blocked(int64_t lines) { TRT_CHECK_CODE(lines <= INT_MAX / 64, Code::kNotSupported, "LAPACK does not take matrices so large, of ", lines, " rows or columns"); }
 
 }  // namespace
 
@@ -84,6 +91,7 @@ int lapack_cholesky(bool upper, int n, T* a) {
 
 template <typename T>
 void lapack_qr(int m, int n, T* a, T* scales) {
+  check_blocked(n);
   with_workspace<T>([&](T* work, int length) {
     int info = 0;
     call<T, 0>("geqrf", &m, &n, a, &m, scales, work, &length, &info);
@@ -93,6 +101,7 @@ void lapack_qr(int m, int n, T* a, T* scales) {
 
 template <typename T>
 void lapack_qr_vectors(int m, int n, int k, T* a, const T* scales) {
+  check_blocked(n);
   with_workspace<T>([&](T* work, int length) {
     int info = 0;
     call<T, 0>(kComplex<T> ? "ungqr" : "orgqr", &m, &n, &k, a, &m, scales, work, &length, &info);
@@ -122,6 +131,7 @@ int lapack_eigh(bool vectors, bool upper, int n, T* a, real_part_t<T>* values) {
 
 template <typename T>
 int lapack_svd(bool full, int m, int n, T* a, real_part_t<T>* s, T* u, T* vh) {
+  check_blocked(int64_t{m} + n);
   const int k = std::min(m, n);
   const int vh_rows = full ? n : k;
   std::vector<int> integers(static_cast<size_t>(k) * 8);

@@ -1,5 +1,6 @@
 // Decompositions of matrices: the tensor side of kernels/cpu/lapack.h.
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 #include "gen/linalg_decompose_native.h"
@@ -378,6 +379,13 @@ void native::geqrf(const Tensor& self, Tensor& a, Tensor& tau) {
 
 // --- eigenvalues and singular values ---------------------------------------------------------------------------------------
 
+namespace {
+// LAPACK counts the elements of its workspace, `factor` k^2 and some, in 32 bits.
+void check_workspace(const Tensor& t, int64_t k, int64_t factor, const char* op) {
+  TRT_CHECK_CODE(k <= 0 || factor * (k + 4) <= INT_MAX / (k + 4), Code::kNotSupported, op, ": LAPACK does not take matrices so large, got ", t);
+}
+}  // namespace
+
 std::array<TensorSpec, 2> meta::linalg_eigh(const Tensor& self, std::string_view UPLO) {
   check_square(self, "linalg_eigh");
   check_dtype(self, "linalg_eigh");
@@ -387,8 +395,9 @@ std::array<TensorSpec, 2> meta::linalg_eigh(const Tensor& self, std::string_view
 
 void native::linalg_eigh(const Tensor& self, std::string_view UPLO, Tensor& values, Tensor& vectors) {
   if (values.numel() == 0) return;
-  const Tensor a = contiguous_tensor(self);
   const int64_t n = self.size(-1);
+  check_workspace(self, n, 2, "linalg_eigh");
+  const Tensor a = contiguous_tensor(self);
   const bool upper = is_upper(UPLO, "linalg_eigh");
   dispatch_matrix(self.dtype(), "linalg_eigh", [&]<typename T>() {
     check_finite(a.data_ptr<T>(), a.numel(), self, "linalg_eigh");
@@ -411,8 +420,9 @@ std::array<TensorSpec, 3> meta::linalg_svd(const Tensor& A, bool full_matrices) 
 }
 
 void native::linalg_svd(const Tensor& A, bool full_matrices, Tensor& U, Tensor& S, Tensor& Vh) {
-  const Tensor a = contiguous_tensor(A);
   const int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n), batch = count_of(batch_of(A));
+  check_workspace(A, k, 5, "linalg_svd");
+  const Tensor a = contiguous_tensor(A);
   dispatch_matrix(A.dtype(), "linalg_svd", [&]<typename T>() {
     const int64_t u_cols = U.size(-1), v_rows = Vh.size(-2);
     if (k == 0) {
