@@ -498,6 +498,14 @@ func NewUpsamplingBilinear2d(size []int, scaleFactor []float64) (*Module, error)
 	return upsampling2d(size, scaleFactor, true)
 }
 
+// NewFractionalMaxPool gives maxima of windows of x [n, c, ...] or [c, ...] at random places, by the two or three sizes of the kernel. The output's size or its
+// ratio to the input, in (0, 1), has one number for all dimensions or one for each; the other one is nil.
+func NewFractionalMaxPool(kernel []int, outputSize []int, outputRatio []float64) (*Module, error) {
+	return newModule(func(out unsafe.Pointer) uintptr {
+		return capi.Trt_fractional_max_poolnd_create(optionalList(kernel), len(kernel), optionalList(outputSize), len(outputSize), optionalList(outputRatio), len(outputRatio), out)
+	})
+}
+
 // NewLPPool1d gives the sum of x^normType of each window of x [n, c, l] or [c, l], to the power 1 / normType. Stride and CeilMode count.
 func NewLPPool1d(normType float64, kernel []int, options ...PoolingNdOptions) (*Module, error) {
 	return poolNd("NewLPPool1d", 1, kernel, options, func(kernel unsafe.Pointer, ndim int, c, out unsafe.Pointer) uintptr {

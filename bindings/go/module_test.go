@@ -153,6 +153,8 @@ func TestMoreLayers(t *testing.T) {
 	prints(must(NewUpsamplingBilinear2d([]int{4, 5}, nil)), "UpsamplingBilinear2d(size=(4, 5), mode='bilinear')")
 	prints(must(NewLPPool1d(2, []int{3}, PoolingNdOptions{Stride: []int{2}})), "LPPool1d(norm_type=2.0, kernel_size=3, stride=2, ceil_mode=False)")
 	prints(must(NewLPPool2d(2, []int{2, 3}, PoolingNdOptions{CeilMode: true})), "LPPool2d(norm_type=2.0, kernel_size=(2, 3), stride=None, ceil_mode=True)")
+	prints(must(NewFractionalMaxPool([]int{2, 2}, []int{3}, nil)), "FractionalMaxPool2d()")
+	prints(must(NewFractionalMaxPool([]int{2, 2, 2}, nil, []float64{0.5})), "FractionalMaxPool3d()")
 	prints(must(NewLPPool3d(2, []int{2})), "LPPool3d(norm_type=2.0, kernel_size=2, stride=None, ceil_mode=False)")
 	equal(t, must(must(NewSoftmax2d()).Forward(must(Ones([]int{2, 4, 1, 1})))).Shape(), []int{2, 4, 1, 1})
 	unpool := must(NewMaxUnpool1d([]int{2}))

@@ -308,6 +308,12 @@ def documentation(name, overloads, self_name, leading):
     return head + "\n".join(lines)
 
 
+def is_function(name, overloads, functions):
+    """Whether the module has it, beside the class: in-place forms where it has the other one, too."""
+    inplace = all(o.variant.schema.args and o.variant.schema.args[0].type.written for o in overloads)
+    return name not in DTYPE_NAMES and name not in PROPERTIES and (not inplace or name[:-1] in functions)
+
+
 def is_method(o):
     return o.params and o.params[0].name == "self" and o.params[0].kind == "kTensor"
 
@@ -334,8 +340,7 @@ def operators_cpp(functions):
             signatures.append(f"{{params_{ident}_{k}, {len(o.params)}, {o.positional}, {'true' if o.variadic else 'false'}, call_{ident}_{k}, {text}}}")
         bodies.append(f"Signature signatures_{ident}[] = {{\n    " + ",\n    ".join(signatures) + "};\n")
         bodies.append(f"Function function_{ident} = {{{quoted(name)}, signatures_{ident}, {len(overloads)}}};\n\n")
-        inplace = all(o.variant.schema.args and o.variant.schema.args[0].type.written for o in overloads)
-        if not inplace and name not in DTYPE_NAMES and name not in PROPERTIES:
+        if is_function(name, overloads, functions):
             stubs.append(f"TRT_FUNCTION({ident})\n")
             doc = quoted(documentation(name, overloads, "input", "$module"))
             table.append(f"    {{{{{quoted(name)}, TRT_PYTHON(function_stub_{ident}), {doc}}}, {quoted(overloads[0].op.group)}}},\n")
@@ -498,8 +503,7 @@ def result_classes(functions):
 def stubs(functions):
     plain, nn, methods = {}, {}, {}
     for name, overloads in functions.items():
-        inplace = all(o.variant.schema.args and o.variant.schema.args[0].type.written for o in overloads)
-        if not inplace and name not in DTYPE_NAMES and name not in PROPERTIES:
+        if is_function(name, overloads, functions):
             plain[name] = overloads
             if overloads[0].op.group.startswith("nn_"):
                 nn[name] = overloads

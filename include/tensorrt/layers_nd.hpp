@@ -431,6 +431,47 @@ class UpsamplingBilinear2d : public Layer<UpsamplingBilinear2d> {
   explicit UpsamplingBilinear2d(const UpsampleOptions& o) : Layer(o.make_2d(true)) {}
 };
 
+/** Options of fractional pooling: the output's size, or its ratio to the input in (0, 1); one number for all dimensions or one for each. */
+class FractionalMaxPoolOptions {
+ public:
+  FractionalMaxPoolOptions(Triple kernel_size) : kernel_size_(kernel_size) {}
+  FractionalMaxPoolOptions& output_size(std::vector<std::int64_t> v) {
+    output_size_ = std::move(v);
+    return *this;
+  }
+  FractionalMaxPoolOptions& output_ratio(std::vector<double> v) {
+    output_ratio_ = std::move(v);
+    return *this;
+  }
+  /** The layer of `dims` dimensions. */
+  trt_module* make(std::size_t dims) const {
+    const auto kernel = kernel_size_.sizes(dims);
+    return detail::create(trt_fractional_max_poolnd_create, kernel.data(), kernel.size(), output_size_.empty() ? nullptr : output_size_.data(), output_size_.size(),
+                          output_ratio_.empty() ? nullptr : output_ratio_.data(), output_ratio_.size());
+  }
+
+ private:
+  Triple kernel_size_;
+  std::vector<std::int64_t> output_size_;
+  std::vector<double> output_ratio_;
+};
+using FractionalMaxPool2dOptions = FractionalMaxPoolOptions;
+using FractionalMaxPool3dOptions = FractionalMaxPoolOptions;
+/** Maxima of windows of 2 dimensions at random places. */
+class FractionalMaxPool2d : public Layer<FractionalMaxPool2d> {
+ public:
+  using Layer::Layer;
+  FractionalMaxPool2d() = default;
+  explicit FractionalMaxPool2d(const FractionalMaxPool2dOptions& o) : Layer(o.make(2)) {}
+};
+/** Maxima of windows of 3 dimensions at random places. */
+class FractionalMaxPool3d : public Layer<FractionalMaxPool3d> {
+ public:
+  using Layer::Layer;
+  FractionalMaxPool3d() = default;
+  explicit FractionalMaxPool3d(const FractionalMaxPool3dOptions& o) : Layer(o.make(3)) {}
+};
+
 /** Options of Unfold and Fold. */
 class WindowOptions {
  public:

@@ -646,6 +646,13 @@ TRT_API trt_status* trt_lp_poolnd_create(double norm_type, const int64_t* kernel
  * [n, c, ...] or [c, ...], and int64 indices of its shape as trt_max_pool2d_with_indices gives them. Of the options stride and padding count. @since 0.1
  */
 TRT_API trt_status* trt_max_unpoolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out);
+/**
+ * FractionalMaxPool2d or 3d, by the `ndim` sizes of the kernel: maxima of windows of x [n, c, ...] or [c, ...] at places that are drawn for each sample and
+ * channel from the process's generator. Either `output_size` or `output_ratio` (of the input's extents, in (0, 1)) is given, one number for all dimensions or
+ * one for each; the other one is NULL. @since 0.1
+ */
+TRT_API trt_status* trt_fractional_max_poolnd_create(const int64_t* kernel_size, size_t ndim, const int64_t* output_size, size_t output_size_count,
+                                                     const double* output_ratio, size_t output_ratio_count, trt_module** out);
 /** AdaptiveAvgPool1d, 2d or 3d, by the `ndim` sizes of the output: means of windows such that the output has these. @since 0.1 */
 TRT_API trt_status* trt_adaptive_avg_poolnd_create(const int64_t* output_size, size_t ndim, trt_module** out);
 /** AdaptiveMaxPool1d, 2d or 3d; as trt_adaptive_avg_poolnd_create, with maxima. @since 0.1 */

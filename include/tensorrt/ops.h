@@ -540,6 +540,13 @@ TRT_API trt_status* trt_diff(const trt_tensor* self, int64_t n, int64_t dim, con
     trt_tensor* append, trt_tensor** out);
 
 /**
+ * Out form of `trt_diff`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_diff_out(const trt_tensor* self, int64_t n, int64_t dim, const trt_tensor* prepend, const
+    trt_tensor* append, trt_tensor* out);
+
+/**
  * `-self * log(self)`, 0 at 0, -infinity below.
  * Formula: `where(isnan(self), self, where(self > 0.0, -(self * log(self)), where(self == 0.0, 0.0, -inf)))`.
  * Shapes: the result has that of `self`.
@@ -652,6 +659,12 @@ TRT_API trt_status* trt_clip(const trt_tensor* self, const trt_scalar* min, cons
     out);
 
 /**
+ * In-place form of `trt_clip`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clip_(trt_tensor* self, const trt_scalar* min, const trt_scalar* max);
+
+/**
  * Out form of `trt_clip`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
@@ -666,6 +679,12 @@ TRT_API trt_status* trt_clip_out(const trt_tensor* self, const trt_scalar* min, 
  */
 TRT_API trt_status* trt_clip_tensor(const trt_tensor* self, const trt_tensor* min, const trt_tensor* max,
     trt_tensor** out);
+
+/**
+ * In-place form of `trt_clip_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_clip_tensor_(trt_tensor* self, const trt_tensor* min, const trt_tensor* max);
 
 /**
  * Out form of `trt_clip_tensor`: the result is written into the given tensor, resized where the shape differs.
@@ -683,6 +702,13 @@ TRT_API trt_status* trt_clip_tensor_out(const trt_tensor* self, const trt_tensor
  */
 TRT_API trt_status* trt_nan_to_num(const trt_tensor* self, const double* nan, const double* posinf, const double*
     neginf, trt_tensor** out);
+
+/**
+ * In-place form of `trt_nan_to_num`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nan_to_num_(trt_tensor* self, const double* nan, const double* posinf, const double*
+    neginf);
 
 /**
  * Out form of `trt_nan_to_num`: the result is written into the given tensor, resized where the shape differs.
@@ -713,6 +739,14 @@ TRT_API trt_status* trt_logit_out(const trt_tensor* self, const double* eps, trt
  * @since 0.1
  */
 TRT_API trt_status* trt_logit_(trt_tensor* self, const double* eps);
+
+/**
+ * polygamma of `self` in place.
+ * Gradient: through the operators that it is made of.
+ * Schema: `polygamma_(Tensor(a!) self, int n) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_polygamma_(trt_tensor* self, int64_t n);
 
 /**
  * The nearest number with `decimals` digits behind the point; a negative count rounds before it.
@@ -769,6 +803,19 @@ TRT_API trt_status* trt_div_scalar_mode_out(const trt_tensor* self, trt_scalar o
 TRT_API trt_status* trt_true_divide_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
+ * In-place form of `trt_true_divide_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_true_divide_tensor_(trt_tensor* self, const trt_tensor* other);
+
+/**
+ * Out form of `trt_true_divide_tensor`: the result is written into the given tensor, resized where the shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_true_divide_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
  * The same as div.
  * Gradient: through the operators that it is made of.
  * Schema: `true_divide.Scalar(Tensor self, Scalar other) -> Tensor`
@@ -777,12 +824,31 @@ TRT_API trt_status* trt_true_divide_tensor(const trt_tensor* self, const trt_ten
 TRT_API trt_status* trt_true_divide_scalar(const trt_tensor* self, trt_scalar other, trt_tensor** out);
 
 /**
+ * In-place form of `trt_true_divide_scalar`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_true_divide_scalar_(trt_tensor* self, trt_scalar other);
+
+/**
+ * Out form of `trt_true_divide_scalar`: the result is written into the given tensor, resized where the shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_true_divide_scalar_out(const trt_tensor* self, trt_scalar other, trt_tensor* out);
+
+/**
  * The same as div.
  * Gradient: through the operators that it is made of.
  * Schema: `divide.Tensor(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_divide_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of `trt_divide_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_divide_tensor_(trt_tensor* self, const trt_tensor* other);
 
 /**
  * Out form of `trt_divide_tensor`: the result is written into the given tensor, resized where the shape differs.
@@ -799,6 +865,12 @@ TRT_API trt_status* trt_divide_tensor_out(const trt_tensor* self, const trt_tens
 TRT_API trt_status* trt_multiply_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
+ * In-place form of `trt_multiply_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_multiply_tensor_(trt_tensor* self, const trt_tensor* other);
+
+/**
  * Out form of `trt_multiply_tensor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
@@ -812,6 +884,12 @@ TRT_API trt_status* trt_multiply_tensor_out(const trt_tensor* self, const trt_te
  */
 TRT_API trt_status* trt_subtract_tensor(const trt_tensor* self, const trt_tensor* other, trt_scalar alpha,
     trt_tensor** out);
+
+/**
+ * In-place form of `trt_subtract_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_subtract_tensor_(trt_tensor* self, const trt_tensor* other, trt_scalar alpha);
 
 /**
  * Out form of `trt_subtract_tensor`: the result is written into the given tensor, resized where the shape differs.
@@ -837,6 +915,12 @@ TRT_API trt_status* trt_positive(const trt_tensor* self, trt_tensor** out);
 TRT_API trt_status* trt_negative(const trt_tensor* self, trt_tensor** out);
 
 /**
+ * In-place form of `trt_negative`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_negative_(trt_tensor* self);
+
+/**
  * Out form of `trt_negative`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
@@ -851,12 +935,30 @@ TRT_API trt_status* trt_negative_out(const trt_tensor* self, trt_tensor* out);
 TRT_API trt_status* trt_absolute(const trt_tensor* self, trt_tensor** out);
 
 /**
+ * In-place form of `trt_absolute`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_absolute_(trt_tensor* self);
+
+/**
+ * Out form of `trt_absolute`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_absolute_out(const trt_tensor* self, trt_tensor* out);
+
+/**
  * The same as trunc.
  * Gradient: through the operators that it is made of.
  * Schema: `fix(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_fix(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * In-place form of `trt_fix`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fix_(trt_tensor* self);
 
 /**
  * Out form of `trt_fix`: the result is written into the given tensor, resized where the shape differs.
@@ -873,12 +975,36 @@ TRT_API trt_status* trt_fix_out(const trt_tensor* self, trt_tensor* out);
 TRT_API trt_status* trt_arccos(const trt_tensor* self, trt_tensor** out);
 
 /**
+ * In-place form of `trt_arccos`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arccos_(trt_tensor* self);
+
+/**
+ * Out form of `trt_arccos`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arccos_out(const trt_tensor* self, trt_tensor* out);
+
+/**
  * The same as asin.
  * Gradient: through the operators that it is made of.
  * Schema: `arcsin(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arcsin(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * In-place form of `trt_arcsin`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arcsin_(trt_tensor* self);
+
+/**
+ * Out form of `trt_arcsin`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arcsin_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The same as atan.
@@ -889,12 +1015,36 @@ TRT_API trt_status* trt_arcsin(const trt_tensor* self, trt_tensor** out);
 TRT_API trt_status* trt_arctan(const trt_tensor* self, trt_tensor** out);
 
 /**
+ * In-place form of `trt_arctan`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arctan_(trt_tensor* self);
+
+/**
+ * Out form of `trt_arctan`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arctan_out(const trt_tensor* self, trt_tensor* out);
+
+/**
  * The same as atan2.
  * Gradient: through the operators that it is made of.
  * Schema: `arctan2(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arctan2(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of `trt_arctan2`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arctan2_(trt_tensor* self, const trt_tensor* other);
+
+/**
+ * Out form of `trt_arctan2`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arctan2_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
 
 /**
  * The same as acosh.
@@ -905,12 +1055,36 @@ TRT_API trt_status* trt_arctan2(const trt_tensor* self, const trt_tensor* other,
 TRT_API trt_status* trt_arccosh(const trt_tensor* self, trt_tensor** out);
 
 /**
+ * In-place form of `trt_arccosh`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arccosh_(trt_tensor* self);
+
+/**
+ * Out form of `trt_arccosh`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arccosh_out(const trt_tensor* self, trt_tensor* out);
+
+/**
  * The same as asinh.
  * Gradient: through the operators that it is made of.
  * Schema: `arcsinh(Tensor self) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_arcsinh(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * In-place form of `trt_arcsinh`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arcsinh_(trt_tensor* self);
+
+/**
+ * Out form of `trt_arcsinh`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arcsinh_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The same as atanh.
@@ -921,12 +1095,30 @@ TRT_API trt_status* trt_arcsinh(const trt_tensor* self, trt_tensor** out);
 TRT_API trt_status* trt_arctanh(const trt_tensor* self, trt_tensor** out);
 
 /**
+ * In-place form of `trt_arctanh`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arctanh_(trt_tensor* self);
+
+/**
+ * Out form of `trt_arctanh`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_arctanh_out(const trt_tensor* self, trt_tensor* out);
+
+/**
  * The same as gt.
  * Gradient: through the operators that it is made of.
  * Schema: `greater.Tensor(Tensor self, Tensor other) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_greater_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of `trt_greater_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_greater_tensor_(trt_tensor* self, const trt_tensor* other);
 
 /**
  * Out form of `trt_greater_tensor`: the result is written into the given tensor, resized where the shape differs.
@@ -941,6 +1133,12 @@ TRT_API trt_status* trt_greater_tensor_out(const trt_tensor* self, const trt_ten
  * @since 0.1
  */
 TRT_API trt_status* trt_greater_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of `trt_greater_equal_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_greater_equal_tensor_(trt_tensor* self, const trt_tensor* other);
 
 /**
  * Out form of `trt_greater_equal_tensor`: the result is written into the given tensor, resized where the shape
@@ -958,6 +1156,12 @@ TRT_API trt_status* trt_greater_equal_tensor_out(const trt_tensor* self, const t
 TRT_API trt_status* trt_less_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
 
 /**
+ * In-place form of `trt_less_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_less_tensor_(trt_tensor* self, const trt_tensor* other);
+
+/**
  * Out form of `trt_less_tensor`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
@@ -970,6 +1174,12 @@ TRT_API trt_status* trt_less_tensor_out(const trt_tensor* self, const trt_tensor
  * @since 0.1
  */
 TRT_API trt_status* trt_less_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of `trt_less_equal_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_less_equal_tensor_(trt_tensor* self, const trt_tensor* other);
 
 /**
  * Out form of `trt_less_equal_tensor`: the result is written into the given tensor, resized where the shape
@@ -985,6 +1195,12 @@ TRT_API trt_status* trt_less_equal_tensor_out(const trt_tensor* self, const trt_
  * @since 0.1
  */
 TRT_API trt_status* trt_not_equal_tensor(const trt_tensor* self, const trt_tensor* other, trt_tensor** out);
+
+/**
+ * In-place form of `trt_not_equal_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_not_equal_tensor_(trt_tensor* self, const trt_tensor* other);
 
 /**
  * Out form of `trt_not_equal_tensor`: the result is written into the given tensor, resized where the shape
@@ -1003,6 +1219,12 @@ TRT_API trt_status* trt_float_power_tensor_tensor(const trt_tensor* self, const 
     out);
 
 /**
+ * In-place form of `trt_float_power_tensor_tensor`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_float_power_tensor_tensor_(trt_tensor* self, const trt_tensor* exponent);
+
+/**
  * Out form of `trt_float_power_tensor_tensor`: the result is written into the given tensor, resized where the
  * shape differs.
  * @since 0.1
@@ -1017,6 +1239,12 @@ TRT_API trt_status* trt_float_power_tensor_tensor_out(const trt_tensor* self, co
  * @since 0.1
  */
 TRT_API trt_status* trt_float_power_tensor_scalar(const trt_tensor* self, trt_scalar exponent, trt_tensor** out);
+
+/**
+ * In-place form of `trt_float_power_tensor_scalar`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_float_power_tensor_scalar_(trt_tensor* self, trt_scalar exponent);
 
 /**
  * Out form of `trt_float_power_tensor_scalar`: the result is written into the given tensor, resized where the
@@ -1300,6 +1528,24 @@ TRT_API trt_status* trt_arange_end(trt_scalar end, trt_dtype dtype, const trt_de
  * @since 0.1
  */
 TRT_API trt_status* trt_arange_end_out(trt_scalar end, trt_tensor* out);
+
+/**
+ * The numbers from `start` to `end`, both inclusive, in steps of `step`, in the default dtype unless `dtype` is
+ * given. arange is the usual function.
+ * Gradient: none; the result is a constant.
+ * Schema: `range(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Device? device=None) ->
+ * Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_range(trt_scalar start, trt_scalar end, trt_scalar step, trt_dtype dtype, const trt_device*
+    device, trt_tensor** out);
+
+/**
+ * Out form of `trt_range`: the result is written into the given tensor, whose dtype and device it has, resized
+ * where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_range_out(trt_scalar start, trt_scalar end, trt_scalar step, trt_tensor* out);
 
 /**
  * `steps` numbers evenly spaced from `start` to `end`, both included.
@@ -1711,6 +1957,13 @@ TRT_API trt_status* trt_fft_fftfreq(int64_t n, double d, trt_dtype dtype, const 
     out);
 
 /**
+ * Out form of `trt_fft_fftfreq`: the result is written into the given tensor, whose dtype and device it has,
+ * resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_fftfreq_out(int64_t n, double d, trt_tensor* out);
+
+/**
  * The frequencies of the elements of fft_rfft: 0, 1, ... n / 2, each divided by `n d`.
  * Gradient: through the operators that it is made of.
  * Schema: `fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Device? device=None) -> Tensor`
@@ -1718,6 +1971,13 @@ TRT_API trt_status* trt_fft_fftfreq(int64_t n, double d, trt_dtype dtype, const 
  */
 TRT_API trt_status* trt_fft_rfftfreq(int64_t n, double d, trt_dtype dtype, const trt_device* device, trt_tensor**
     out);
+
+/**
+ * Out form of `trt_fft_rfftfreq`: the result is written into the given tensor, whose dtype and device it has,
+ * resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fft_rfftfreq_out(int64_t n, double d, trt_tensor* out);
 
 /**
  * Rolls the dimensions (all by default) by half their size, so that the frequency 0 of fft_fftn comes to the
@@ -1887,6 +2147,20 @@ TRT_API trt_status* trt_index_reduce(const trt_tensor* self, int64_t dim, const 
     source, const char* reduce, bool include_self, trt_tensor** out);
 
 /**
+ * In-place form of `trt_index_reduce`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_reduce_(trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
+    source, const char* reduce, bool include_self);
+
+/**
+ * Out form of `trt_index_reduce`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_index_reduce_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* source, const char* reduce, bool include_self, trt_tensor* out);
+
+/**
  * `out[i][j] = self[index[i][j]][j]` for `dim` 0, and so on; the shape is the index's.
  * Dtypes: not complex.
  * Gradient: with respect to `self`.
@@ -1959,6 +2233,20 @@ TRT_API trt_status* trt_scatter_reduce(const trt_tensor* self, int64_t dim, cons
     trt_tensor* src, const char* reduce, trt_tensor** out);
 
 /**
+ * In-place form of `trt_scatter_reduce`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_reduce_(trt_tensor* self, int64_t dim, const trt_tensor* index, const trt_tensor*
+    src, const char* reduce);
+
+/**
+ * Out form of `trt_scatter_reduce`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_reduce_out(const trt_tensor* self, int64_t dim, const trt_tensor* index, const
+    trt_tensor* src, const char* reduce, trt_tensor* out);
+
+/**
  * As scatter, but `value` is added or multiplied into `self` (`reduce` is add or multiply).
  * Gradient: through the operators that it is made of.
  * Schema: `scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor`
@@ -1966,6 +2254,21 @@ TRT_API trt_status* trt_scatter_reduce(const trt_tensor* self, int64_t dim, cons
  */
 TRT_API trt_status* trt_scatter_value_reduce(const trt_tensor* self, int64_t dim, const trt_tensor* index,
     trt_scalar value, const char* reduce, trt_tensor** out);
+
+/**
+ * In-place form of `trt_scatter_value_reduce`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_value_reduce_(trt_tensor* self, int64_t dim, const trt_tensor* index, trt_scalar
+    value, const char* reduce);
+
+/**
+ * Out form of `trt_scatter_value_reduce`: the result is written into the given tensor, resized where the shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_scatter_value_reduce_out(const trt_tensor* self, int64_t dim, const trt_tensor* index,
+    trt_scalar value, const char* reduce, trt_tensor* out);
 
 /**
  * `self` with `src[i][j]` added to `out[index[i][j]][j]` for `dim` 0, and so on; repeated positions add up in the
@@ -2200,6 +2503,14 @@ TRT_API trt_status* trt_nonzero(const trt_tensor* self, trt_tensor** out);
  * @since 0.1
  */
 TRT_API trt_status* trt_nonzero_out(const trt_tensor* self, trt_tensor* out);
+
+/**
+ * The first `size` rows of nonzero, filled up with `fill_value`: int64 [size, dimensions of self].
+ * Gradient: through the operators that it is made of.
+ * Schema: `nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nonzero_static(const trt_tensor* self, int64_t size, int64_t fill_value, trt_tensor** out);
 
 /**
  * The same as nonzero.
@@ -2546,6 +2857,44 @@ TRT_API trt_status* trt_diagonal_scatter(const trt_tensor* self, const trt_tenso
     dim1, int64_t dim2, trt_tensor** out);
 
 /**
+ * `self` with `src` written where as_strided with the same arguments reads it.
+ * Gradient: through the operators that it is made of.
+ * Schema: `as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) ->
+ * Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_as_strided_scatter(const trt_tensor* self, const trt_tensor* src, const int64_t* size,
+    size_t size_count, const int64_t* stride, size_t stride_count, const int64_t* storage_offset, trt_tensor** out);
+
+/**
+ * Out form of `trt_as_strided_scatter`: the result is written into the given tensor, resized where the shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_as_strided_scatter_out(const trt_tensor* self, const trt_tensor* src, const int64_t* size,
+    size_t size_count, const int64_t* stride, size_t stride_count, const int64_t* storage_offset, trt_tensor* out);
+
+/**
+ * Sequences [length, ...] of different lengths as one tensor [longest, n, ...] ([n, longest, ...] with
+ * `batch_first`), filled with `padding_value` behind them (before them where `padding_side` is left).
+ * Gradient: through the operators that it is made of.
+ * Schema: `pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0, str
+ * padding_side='right') -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_pad_sequence(const trt_tensor* const* sequences, size_t sequences_count, bool batch_first,
+    double padding_value, const char* padding_side, trt_tensor** out);
+
+/**
+ * Writes `fill_value` into the main diagonal of a matrix, or where all indices are equal of a tensor of more,
+ * equal dimensions. With `wrap` the diagonal of a tall matrix begins again below an empty row.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fill_diagonal_(trt_tensor* self, trt_scalar fill_value, bool wrap);
+
+/**
  * `self` repeated `repeats[d]` times along each dimension; missing dimensions are new leading ones.
  * Gradient: through the operators that it is made of.
  * Schema: `repeat(Tensor self, int[] repeats) -> Tensor`
@@ -2649,6 +2998,12 @@ TRT_API trt_status* trt_argsort_stable(const trt_tensor* self, bool stable, int6
  * @since 0.1
  */
 TRT_API trt_status* trt_msort(const trt_tensor* self, trt_tensor** out);
+
+/**
+ * Out form of `trt_msort`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_msort_out(const trt_tensor* self, trt_tensor* out);
 
 /**
  * The `k` largest (or smallest) elements along `dim`, best first, and where they are.
@@ -2942,6 +3297,13 @@ TRT_API trt_status* trt_histogram(const trt_tensor* self, int64_t bins, const do
     const trt_tensor* weight, bool density, trt_tensor** out_hist, trt_tensor** out_bin_edges);
 
 /**
+ * Out form of `trt_histogram`: the result is written into the given tensors, resized where a shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_histogram_out(const trt_tensor* self, int64_t bins, const double* range, size_t range_count,
+    const trt_tensor* weight, bool density, trt_tensor* hist_out, trt_tensor* bin_edges_out);
+
+/**
  * The same with the edges of the intervals, in ascending order.
  * Gradient: through the operators that it is made of.
  * Schema: `histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor
@@ -2950,6 +3312,14 @@ TRT_API trt_status* trt_histogram(const trt_tensor* self, int64_t bins, const do
  */
 TRT_API trt_status* trt_histogram_bins_tensor(const trt_tensor* self, const trt_tensor* bins, const trt_tensor*
     weight, bool density, trt_tensor** out_hist, trt_tensor** out_bin_edges);
+
+/**
+ * Out form of `trt_histogram_bins_tensor`: the result is written into the given tensors, resized where a shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_histogram_bins_tensor_out(const trt_tensor* self, const trt_tensor* bins, const trt_tensor*
+    weight, bool density, trt_tensor* hist_out, trt_tensor* bin_edges_out);
 
 /**
  * The rows of `self` [..., dims] counted in the boxes of a grid: the counts, and then the edges of each dimension.
@@ -3262,12 +3632,26 @@ TRT_API trt_status* trt_tensordot(const trt_tensor* self, const trt_tensor* othe
     dims_self_count, const int64_t* dims_other, size_t dims_other_count, trt_tensor** out);
 
 /**
+ * Out form of `trt_tensordot`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_tensordot_out(const trt_tensor* self, const trt_tensor* other, const int64_t* dims_self,
+    size_t dims_self_count, const int64_t* dims_other, size_t dims_other_count, trt_tensor* out);
+
+/**
  * Sums over the last `dims` dimensions of `self` and the first of `other`.
  * Gradient: through the operators that it is made of.
  * Schema: `tensordot.int(Tensor self, Tensor other, int dims=2) -> Tensor`
  * @since 0.1
  */
 TRT_API trt_status* trt_tensordot_int(const trt_tensor* self, const trt_tensor* other, int64_t dims, trt_tensor**
+    out);
+
+/**
+ * Out form of `trt_tensordot_int`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_tensordot_int_out(const trt_tensor* self, const trt_tensor* other, int64_t dims, trt_tensor*
     out);
 
 /**
@@ -3391,6 +3775,12 @@ TRT_API trt_status* trt_matrix_power_out(const trt_tensor* self, int64_t n, trt_
  * @since 0.1
  */
 TRT_API trt_status* trt_chain_matmul(const trt_tensor* const* matrices, size_t matrices_count, trt_tensor** out);
+
+/**
+ * Out form of `trt_chain_matmul`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_chain_matmul_out(const trt_tensor* const* matrices, size_t matrices_count, trt_tensor* out);
 
 /**
  * The Vandermonde matrices with the powers 0 to `N` - 1 (by default as many as elements) of the vectors in the
@@ -3532,6 +3922,15 @@ TRT_API trt_status* trt_renorm_(trt_tensor* self, trt_scalar p, int64_t dim, trt
  */
 TRT_API trt_status* trt_renorm_out(const trt_tensor* self, trt_scalar p, int64_t dim, trt_scalar maxnorm,
     trt_tensor* out);
+
+/**
+ * The `pow`-norms over all dimensions but `dim`, in a shape that broadcasts against `v`; over all dimensions for
+ * `dim` -1. (The length of the rows of a weight.)
+ * Gradient: through the operators that it is made of.
+ * Schema: `norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_norm_except_dim(const trt_tensor* v, int64_t pow, int64_t dim, trt_tensor** out);
 
 /**
  * The Cholesky factor `L` of `self = L L^H` (`U` of `U^H U` if `upper`); an error where a matrix is not positive-
@@ -3704,6 +4103,13 @@ TRT_API trt_status* trt_linalg_solve_triangular_out(const trt_tensor* self, cons
  */
 TRT_API trt_status* trt_triangular_solve(const trt_tensor* self, const trt_tensor* A, bool upper, bool transpose,
     bool unitriangular, trt_tensor** out_solution, trt_tensor** out_cloned_coefficient);
+
+/**
+ * Out form of `trt_triangular_solve`: the result is written into the given tensors, resized where a shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_triangular_solve_out(const trt_tensor* self, const trt_tensor* A, bool upper, bool
+    transpose, bool unitriangular, trt_tensor* solution_out, trt_tensor* cloned_coefficient_out);
 
 /**
  * The solution of `A X = B` (`X A = B` when not `left`); `B` holds matrices or vectors. `info` (int32) is the
@@ -4191,6 +4597,37 @@ TRT_API trt_status* trt_linalg_lstsq(const trt_tensor* self, const trt_tensor* b
     out_singular_values);
 
 /**
+ * Out form of `trt_linalg_lstsq`: the result is written into the given tensors, resized where a shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_linalg_lstsq_out(const trt_tensor* self, const trt_tensor* b, const double* rcond, const
+    char* driver, trt_tensor* solution_out, trt_tensor* residuals_out, trt_tensor* rank_out, trt_tensor*
+    singular_values_out);
+
+/**
+ * The approximate singular value decomposition of rank `q` of the matrices `A` (less `M` where it is given), `A ~
+ * U diag(S) V^T`, by the product with random vectors and `niter` steps of subspace iteration (Halko, Martinsson
+ * and Tropp, Finding structure with randomness, 2011, algorithms 4.4 and 5.1).
+ * Gradient: through the operators that it is made of.
+ * Schema: `svd_lowrank(Tensor A, int q=6, int niter=2, Tensor? M=None, *, Generator? generator=None) -> (Tensor U,
+ * Tensor S, Tensor V)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_svd_lowrank(const trt_tensor* A, int64_t q, int64_t niter, const trt_tensor* M,
+    trt_generator* generator, trt_tensor** out_U, trt_tensor** out_S, trt_tensor** out_V);
+
+/**
+ * The first `q` principal components (min(6, m, n) by default) of the rows of `A` [..., m, n], whose mean is taken
+ * off with `center`: svd_lowrank of that.
+ * Gradient: through the operators that it is made of.
+ * Schema: `pca_lowrank(Tensor A, int? q=None, bool center=True, int niter=2, *, Generator? generator=None) ->
+ * (Tensor U, Tensor S, Tensor V)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_pca_lowrank(const trt_tensor* A, const int64_t* q, bool center, int64_t niter,
+    trt_generator* generator, trt_tensor** out_U, trt_tensor** out_S, trt_tensor** out_V);
+
+/**
  * The exponential of square matrices.
  * Gradient: through the operators that it is made of.
  * Schema: `matrix_exp(Tensor self) -> Tensor`
@@ -4443,6 +4880,18 @@ TRT_API trt_status* trt_softmin(const trt_tensor* self, int64_t dim, trt_dtype d
 TRT_API trt_status* trt_gelu(const trt_tensor* self, const char* approximate, trt_tensor** out);
 
 /**
+ * In-place form of `trt_gelu`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gelu_(trt_tensor* self, const char* approximate);
+
+/**
+ * Out form of `trt_gelu`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_gelu_out(const trt_tensor* self, const char* approximate, trt_tensor* out);
+
+/**
  * The first half of `self` along `dim` times the sigmoid of the second.
  * Gradient: through the operators that it is made of.
  * Schema: `glu(Tensor self, int dim=-1) -> Tensor`
@@ -4469,6 +4918,12 @@ TRT_API trt_status* trt_dropout(const trt_tensor* input, double p, bool training
     trt_tensor** out);
 
 /**
+ * In-place form of `trt_dropout`: the result is written into `input`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_dropout_(trt_tensor* input, double p, bool training, trt_generator* generator);
+
+/**
  * dropout of whole channels: one draw for each sample and channel of `input` [n, c, ...].
  * Gradient: through the operators that it is made of.
  * Schema: `feature_dropout(Tensor input, float p=0.5, bool training=True, *, Generator? generator=None) -> Tensor`
@@ -4476,6 +4931,12 @@ TRT_API trt_status* trt_dropout(const trt_tensor* input, double p, bool training
  */
 TRT_API trt_status* trt_feature_dropout(const trt_tensor* input, double p, bool training, trt_generator* generator,
     trt_tensor** out);
+
+/**
+ * In-place form of `trt_feature_dropout`: the result is written into `input`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_feature_dropout_(trt_tensor* input, double p, bool training, trt_generator* generator);
 
 /**
  * dropout for SELU networks: dropped elements become SELU's value at -inf, and the result is scaled and shifted so
@@ -4488,6 +4949,12 @@ TRT_API trt_status* trt_alpha_dropout(const trt_tensor* input, double p, bool tr
     trt_tensor** out);
 
 /**
+ * In-place form of `trt_alpha_dropout`: the result is written into `input`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_alpha_dropout_(trt_tensor* input, double p, bool training, trt_generator* generator);
+
+/**
  * alpha_dropout of whole channels: one draw for each sample and channel of `input` [n, c, ...].
  * Gradient: through the operators that it is made of.
  * Schema: `feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, *, Generator? generator=None) ->
@@ -4496,6 +4963,13 @@ TRT_API trt_status* trt_alpha_dropout(const trt_tensor* input, double p, bool tr
  */
 TRT_API trt_status* trt_feature_alpha_dropout(const trt_tensor* input, double p, bool training, trt_generator*
     generator, trt_tensor** out);
+
+/**
+ * In-place form of `trt_feature_alpha_dropout`: the result is written into `input`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_feature_alpha_dropout_(trt_tensor* input, double p, bool training, trt_generator*
+    generator);
 
 /**
  * leaky_relu whose slope is drawn for each element, uniform from `lower` to `upper`; outside of training their
@@ -4507,6 +4981,13 @@ TRT_API trt_status* trt_feature_alpha_dropout(const trt_tensor* input, double p,
  */
 TRT_API trt_status* trt_rrelu(const trt_tensor* self, double lower, double upper, bool training, trt_generator*
     generator, trt_tensor** out);
+
+/**
+ * In-place form of `trt_rrelu`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_rrelu_(trt_tensor* self, double lower, double upper, bool training, trt_generator*
+    generator);
 
 /**
  * A sample of the Gumbel-softmax distribution, `softmax((logits + g) / tau)` along `dim` with Gumbel noise g; with
@@ -4731,6 +5212,12 @@ TRT_API trt_status* trt_pad(const trt_tensor* input, const int64_t* pad, size_t 
  * @since 0.1
  */
 TRT_API trt_status* trt_normalize(const trt_tensor* input, double p, int64_t dim, double eps, trt_tensor** out);
+
+/**
+ * Out form of `trt_normalize`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_normalize_out(const trt_tensor* input, double p, int64_t dim, double eps, trt_tensor* out);
 
 /**
  * The cosine of the angle between vectors along `dim`; each norm counts as at least `eps`.
@@ -5621,6 +6108,58 @@ TRT_API trt_status* trt_adaptive_max_pool3d_with_indices(const trt_tensor* self,
  */
 TRT_API trt_status* trt_adaptive_max_pool3d_with_indices_out(const trt_tensor* self, const int64_t* output_size,
     size_t output_size_count, trt_tensor* output_out, trt_tensor* indices_out);
+
+/**
+ * The maxima of `output_size` windows (or of `output_ratio` times the input's extents) of `kernel_size` elements,
+ * whose places are drawn for each sample and channel of `self` [n, c, h, w] or [c, h, w] (Graham, Fractional max-
+ * pooling, 2014). `random_samples` [n, c, 2], uniform in [0, 1) and of the input's dtype, is drawn from
+ * `generator` where it is not given.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2]? output_size=None, float[]?
+ * output_ratio=None, Tensor? random_samples=None, *, Generator? generator=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fractional_max_pool2d(const trt_tensor* self, const int64_t* kernel_size, size_t
+    kernel_size_count, const int64_t* output_size, size_t output_size_count, const double* output_ratio, size_t
+    output_ratio_count, const trt_tensor* random_samples, trt_generator* generator, trt_tensor** out);
+
+/**
+ * fractional_max_pool2d, and the positions of the maxima in the plane as int64.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fractional_max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2]? output_size=None, float[]?
+ * output_ratio=None, Tensor? random_samples=None, *, Generator? generator=None) -> (Tensor output, Tensor indices)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fractional_max_pool2d_with_indices(const trt_tensor* self, const int64_t* kernel_size,
+    size_t kernel_size_count, const int64_t* output_size, size_t output_size_count, const double* output_ratio,
+    size_t output_ratio_count, const trt_tensor* random_samples, trt_generator* generator, trt_tensor** out_output,
+    trt_tensor** out_indices);
+
+/**
+ * The maxima of `output_size` windows (or of `output_ratio` times the input's extents) of `kernel_size` elements,
+ * whose places are drawn for each sample and channel of `self` [n, c, d, h, w] or [c, d, h, w] (Graham, Fractional
+ * max-pooling, 2014). `random_samples` [n, c, 3], uniform in [0, 1) and of the input's dtype, is drawn from
+ * `generator` where it is not given.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3]? output_size=None, float[]?
+ * output_ratio=None, Tensor? random_samples=None, *, Generator? generator=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fractional_max_pool3d(const trt_tensor* self, const int64_t* kernel_size, size_t
+    kernel_size_count, const int64_t* output_size, size_t output_size_count, const double* output_ratio, size_t
+    output_ratio_count, const trt_tensor* random_samples, trt_generator* generator, trt_tensor** out);
+
+/**
+ * fractional_max_pool3d, and the positions of the maxima in the volume as int64.
+ * Gradient: through the operators that it is made of.
+ * Schema: `fractional_max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3]? output_size=None, float[]?
+ * output_ratio=None, Tensor? random_samples=None, *, Generator? generator=None) -> (Tensor output, Tensor indices)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_fractional_max_pool3d_with_indices(const trt_tensor* self, const int64_t* kernel_size,
+    size_t kernel_size_count, const int64_t* output_size, size_t output_size_count, const double* output_ratio,
+    size_t output_ratio_count, const trt_tensor* random_samples, trt_generator* generator, trt_tensor** out_output,
+    trt_tensor** out_indices);
 
 /* --- pointwise --- */
 
@@ -8829,6 +9368,30 @@ TRT_API trt_status* trt_normal_(trt_tensor* self, double mean, double std, trt_g
 TRT_API trt_status* trt_exponential_(trt_tensor* self, double lambd, trt_generator* generator);
 
 /**
+ * Fills `self` with numbers of the Cauchy distribution around `median`, of scale `sigma`.
+ * Gradient: none; what is overwritten gets no gradient.
+ * Schema: `cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_cauchy_(trt_tensor* self, double median, double sigma, trt_generator* generator);
+
+/**
+ * Fills `self` with numbers whose logarithms are normal, of mean `mean` and standard deviation `std`.
+ * Gradient: none; what is overwritten gets no gradient.
+ * Schema: `log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_log_normal_(trt_tensor* self, double mean, double std, trt_generator* generator);
+
+/**
+ * Fills `self` with numbers of trials, of probability `p` each, up to the first success: 1, 2, ...
+ * Gradient: none; what is overwritten gets no gradient.
+ * Schema: `geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_geometric_(trt_tensor* self, double p, trt_generator* generator);
+
+/**
  * Fills `self` with 1 with probability `p`, else 0.
  * Gradient: none; what is overwritten gets no gradient.
  * Schema: `bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)`
@@ -8889,6 +9452,37 @@ TRT_API trt_status* trt_bernoulli_out(const trt_tensor* self, trt_generator* gen
  * @since 0.1
  */
 TRT_API trt_status* trt_bernoulli_p(const trt_tensor* self, double p, trt_generator* generator, trt_tensor** out);
+
+/**
+ * Poisson numbers with the means `self`, which must not be negative. The gradient is zero.
+ * Gradient: with respect to `self`.
+ * Schema: `poisson(Tensor self, *, Generator? generator=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_poisson(const trt_tensor* self, trt_generator* generator, trt_tensor** out);
+
+/**
+ * Out form of `trt_poisson`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_poisson_out(const trt_tensor* self, trt_generator* generator, trt_tensor* out);
+
+/**
+ * The numbers of successes in `count` trials of probability `prob` (one floating-point dtype; they broadcast). NaN
+ * where an argument is NaN. The gradient is zero.
+ * Gradient: with respect to `count` and `prob`.
+ * Schema: `binomial(Tensor count, Tensor prob, *, Generator? generator=None) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_binomial(const trt_tensor* count, const trt_tensor* prob, trt_generator* generator,
+    trt_tensor** out);
+
+/**
+ * Out form of `trt_binomial`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_binomial_out(const trt_tensor* count, const trt_tensor* prob, trt_generator* generator,
+    trt_tensor* out);
 
 /**
  * A tensor of numbers uniform in [0, 1).
@@ -9157,6 +9751,13 @@ TRT_API trt_status* trt_mean_out(const trt_tensor* self, const int64_t* dim, siz
  */
 TRT_API trt_status* trt_nansum(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim, trt_dtype
     dtype, trt_tensor** out);
+
+/**
+ * Out form of `trt_nansum`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_nansum_out(const trt_tensor* self, const int64_t* dim, size_t dim_count, bool keepdim,
+    trt_dtype dtype, trt_tensor* out);
 
 /**
  * The mean of the elements that are not NaN.
@@ -9742,6 +10343,13 @@ TRT_API trt_status* trt_norm(const trt_tensor* self, const trt_scalar* p, const 
     keepdim, trt_dtype dtype, trt_tensor** out);
 
 /**
+ * Out form of `trt_norm`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_norm_out(const trt_tensor* self, const trt_scalar* p, const int64_t* dim, size_t dim_count,
+    bool keepdim, trt_dtype dtype, trt_tensor* out);
+
+/**
  * The norm named `p` - fro (the 2-norm of all elements), nuc (the sum of the singular values of matrices in two
  * dimensions), inf or -inf.
  * Gradient: through the operators that it is made of.
@@ -9750,6 +10358,13 @@ TRT_API trt_status* trt_norm(const trt_tensor* self, const trt_scalar* p, const 
  */
 TRT_API trt_status* trt_norm_str(const trt_tensor* self, const char* p, const int64_t* dim, size_t dim_count, bool
     keepdim, trt_dtype dtype, trt_tensor** out);
+
+/**
+ * Out form of `trt_norm_str`: the result is written into the given tensor, resized where the shape differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_norm_str_out(const trt_tensor* self, const char* p, const int64_t* dim, size_t dim_count,
+    bool keepdim, trt_dtype dtype, trt_tensor* out);
 
 /**
  * The `p`-norm of `self - other`.
@@ -10231,6 +10846,98 @@ TRT_API trt_status* trt_chunk(const trt_tensor* self, int64_t chunks, int64_t di
  * @since 0.1
  */
 TRT_API trt_status* trt_unbind(const trt_tensor* self, int64_t dim, trt_tensor_list** out);
+
+/**
+ * Exchanges two dimensions of `self` itself, whose memory stays as it is. Its history continues with the view's.
+ * Gradient: through the operators that it is made of.
+ * Schema: `transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_transpose_(trt_tensor* self, int64_t dim0, int64_t dim1);
+
+/**
+ * The same as transpose_.
+ * Gradient: through the operators that it is made of.
+ * Schema: `swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_swapaxes_(trt_tensor* self, int64_t axis0, int64_t axis1);
+
+/**
+ * The same as transpose_.
+ * Gradient: through the operators that it is made of.
+ * Schema: `swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_swapdims_(trt_tensor* self, int64_t dim0, int64_t dim1);
+
+/**
+ * Transposes the matrix `self` itself, whose memory stays as it is; a vector or 0-d tensor does not change.
+ * Gradient: through the operators that it is made of.
+ * Schema: `t_(Tensor(a!) self) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_t_(trt_tensor* self);
+
+/**
+ * Takes the dimensions of size 1 out of `self` itself.
+ * Gradient: through the operators that it is made of.
+ * Schema: `squeeze_(Tensor(a!) self) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_squeeze_(trt_tensor* self);
+
+/**
+ * Takes dimension `dim` out of `self` itself if its size is 1.
+ * Gradient: through the operators that it is made of.
+ * Schema: `squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_squeeze_dim_(trt_tensor* self, int64_t dim);
+
+/**
+ * Takes those of the dimensions `dim` whose size is 1 out of `self` itself.
+ * Gradient: through the operators that it is made of.
+ * Schema: `squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_squeeze_dims_(trt_tensor* self, const int64_t* dim, size_t dim_count);
+
+/**
+ * Gives `self` itself a new dimension of size 1 at `dim`.
+ * Gradient: through the operators that it is made of.
+ * Schema: `unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_unsqueeze_(trt_tensor* self, int64_t dim);
+
+/**
+ * Gives `self` itself any shape, strides and offset (in elements) that stay inside its storage. Its history
+ * continues with the view's.
+ * Gradient: through the operators that it is made of.
+ * Schema: `as_strided_(Tensor(a!) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_as_strided_(trt_tensor* self, const int64_t* size, size_t size_count, const int64_t* stride,
+    size_t stride_count, const int64_t* storage_offset);
+
+/**
+ * Gives `self` itself another shape, in row-major order. Its storage is kept where it is large enough; otherwise
+ * `self` gets a new one, which begins with the elements that `self` had in memory and is not initialized behind
+ * them (other tensors keep the old one). Not for tensors that require gradients.
+ * Gradient: through the operators that it is made of.
+ * Schema: `resize_(Tensor(a!) self, int[] size) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_resize_(trt_tensor* self, const int64_t* size, size_t size_count);
+
+/**
+ * resize_ to the shape of `the_template`.
+ * Gradient: through the operators that it is made of.
+ * Schema: `resize_as_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_resize_as_(trt_tensor* self, const trt_tensor* the_template);
 
 /* --- special --- */
 

@@ -604,6 +604,11 @@ inline Tensor diff(const Tensor& self, std::int64_t n = 1, std::int64_t dim = -1
   check(trt_diff(self.get(), n, dim, prepend.get(), append.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** Out form of `diff`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& diff_out(const Tensor& out, const Tensor& self, std::int64_t n = 1, std::int64_t dim = -1, OptionalTensorRef prepend = {}, OptionalTensorRef append = {}) {
+  check(trt_diff_out(self.get(), n, dim, prepend.get(), append.get(), out.get()));
+  return out;
+}
 /**
  * `-self * log(self)`, 0 at 0, -infinity below.
  * Formula: `where(isnan(self), self, where(self > 0.0, -(self * log(self)), where(self == 0.0, 0.0, -inf)))`.
@@ -716,6 +721,13 @@ inline Tensor clip(const Tensor& self, std::optional<Scalar> min = std::nullopt,
   check(trt_clip(self.get(), min ? &min_c : nullptr, max ? &max_c : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `clip`: the result is written into `self`. */
+inline const Tensor& clip_(const Tensor& self, std::optional<Scalar> min = std::nullopt, std::optional<Scalar> max = std::nullopt) {
+  const trt_scalar min_c = min ? min->c() : trt_scalar{};
+  const trt_scalar max_c = max ? max->c() : trt_scalar{};
+  check(trt_clip_(self.get(), min ? &min_c : nullptr, max ? &max_c : nullptr));
+  return self;
+}
 /** Out form of `clip`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& clip_out(const Tensor& out, const Tensor& self, std::optional<Scalar> min = std::nullopt, std::optional<Scalar> max = std::nullopt) {
   const trt_scalar min_c = min ? min->c() : trt_scalar{};
@@ -732,6 +744,11 @@ inline Tensor clip(const Tensor& self, OptionalTensorRef min, OptionalTensorRef 
   check(trt_clip_tensor(self.get(), min.get(), max.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `clip`: the result is written into `self`. */
+inline const Tensor& clip_(const Tensor& self, OptionalTensorRef min, OptionalTensorRef max = {}) {
+  check(trt_clip_tensor_(self.get(), min.get(), max.get()));
+  return self;
+}
 /** Out form of `clip`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& clip_out(const Tensor& out, const Tensor& self, OptionalTensorRef min, OptionalTensorRef max = {}) {
   check(trt_clip_tensor_out(self.get(), min.get(), max.get(), out.get()));
@@ -745,6 +762,11 @@ inline Tensor nan_to_num(const Tensor& self, std::optional<double> nan = std::nu
   trt_tensor* out_c{};
   check(trt_nan_to_num(self.get(), nan ? &*nan : nullptr, posinf ? &*posinf : nullptr, neginf ? &*neginf : nullptr, &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `nan_to_num`: the result is written into `self`. */
+inline const Tensor& nan_to_num_(const Tensor& self, std::optional<double> nan = std::nullopt, std::optional<double> posinf = std::nullopt, std::optional<double> neginf = std::nullopt) {
+  check(trt_nan_to_num_(self.get(), nan ? &*nan : nullptr, posinf ? &*posinf : nullptr, neginf ? &*neginf : nullptr));
+  return self;
 }
 /** Out form of `nan_to_num`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& nan_to_num_out(const Tensor& out, const Tensor& self, std::optional<double> nan = std::nullopt, std::optional<double> posinf = std::nullopt, std::optional<double> neginf = std::nullopt) {
@@ -771,6 +793,14 @@ inline const Tensor& logit_out(const Tensor& out, const Tensor& self, std::optio
  */
 inline const Tensor& logit_(const Tensor& self, std::optional<double> eps = std::nullopt) {
   check(trt_logit_(self.get(), eps ? &*eps : nullptr));
+  return self;
+}
+/**
+ * polygamma of `self` in place.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& polygamma_(const Tensor& self, std::int64_t n) {
+  check(trt_polygamma_(self.get(), n));
   return self;
 }
 /**
@@ -824,6 +854,16 @@ inline Tensor true_divide(const Tensor& self, const Tensor& other) {
   check(trt_true_divide_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `true_divide`: the result is written into `self`. */
+inline const Tensor& true_divide_(const Tensor& self, const Tensor& other) {
+  check(trt_true_divide_tensor_(self.get(), other.get()));
+  return self;
+}
+/** Out form of `true_divide`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& true_divide_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_true_divide_tensor_out(self.get(), other.get(), out.get()));
+  return out;
+}
 /**
  * The same as div.
  * Gradient: through the operators that it is made of.
@@ -833,6 +873,16 @@ inline Tensor true_divide(const Tensor& self, Scalar other) {
   check(trt_true_divide_scalar(self.get(), other.c(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `true_divide`: the result is written into `self`. */
+inline const Tensor& true_divide_(const Tensor& self, Scalar other) {
+  check(trt_true_divide_scalar_(self.get(), other.c()));
+  return self;
+}
+/** Out form of `true_divide`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& true_divide_out(const Tensor& out, const Tensor& self, Scalar other) {
+  check(trt_true_divide_scalar_out(self.get(), other.c(), out.get()));
+  return out;
+}
 /**
  * The same as div.
  * Gradient: through the operators that it is made of.
@@ -841,6 +891,11 @@ inline Tensor divide(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_divide_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `divide`: the result is written into `self`. */
+inline const Tensor& divide_(const Tensor& self, const Tensor& other) {
+  check(trt_divide_tensor_(self.get(), other.get()));
+  return self;
 }
 /** Out form of `divide`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& divide_out(const Tensor& out, const Tensor& self, const Tensor& other) {
@@ -856,6 +911,11 @@ inline Tensor multiply(const Tensor& self, const Tensor& other) {
   check(trt_multiply_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `multiply`: the result is written into `self`. */
+inline const Tensor& multiply_(const Tensor& self, const Tensor& other) {
+  check(trt_multiply_tensor_(self.get(), other.get()));
+  return self;
+}
 /** Out form of `multiply`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& multiply_out(const Tensor& out, const Tensor& self, const Tensor& other) {
   check(trt_multiply_tensor_out(self.get(), other.get(), out.get()));
@@ -869,6 +929,11 @@ inline Tensor subtract(const Tensor& self, const Tensor& other, Scalar alpha = 1
   trt_tensor* out_c{};
   check(trt_subtract_tensor(self.get(), other.get(), alpha.c(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `subtract`: the result is written into `self`. */
+inline const Tensor& subtract_(const Tensor& self, const Tensor& other, Scalar alpha = 1) {
+  check(trt_subtract_tensor_(self.get(), other.get(), alpha.c()));
+  return self;
 }
 /** Out form of `subtract`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& subtract_out(const Tensor& out, const Tensor& self, const Tensor& other, Scalar alpha = 1) {
@@ -893,6 +958,11 @@ inline Tensor negative(const Tensor& self) {
   check(trt_negative(self.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `negative`: the result is written into `self`. */
+inline const Tensor& negative_(const Tensor& self) {
+  check(trt_negative_(self.get()));
+  return self;
+}
 /** Out form of `negative`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& negative_out(const Tensor& out, const Tensor& self) {
   check(trt_negative_out(self.get(), out.get()));
@@ -907,6 +977,16 @@ inline Tensor absolute(const Tensor& self) {
   check(trt_absolute(self.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `absolute`: the result is written into `self`. */
+inline const Tensor& absolute_(const Tensor& self) {
+  check(trt_absolute_(self.get()));
+  return self;
+}
+/** Out form of `absolute`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& absolute_out(const Tensor& out, const Tensor& self) {
+  check(trt_absolute_out(self.get(), out.get()));
+  return out;
+}
 /**
  * The same as trunc.
  * Gradient: through the operators that it is made of.
@@ -915,6 +995,11 @@ inline Tensor fix(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_fix(self.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `fix`: the result is written into `self`. */
+inline const Tensor& fix_(const Tensor& self) {
+  check(trt_fix_(self.get()));
+  return self;
 }
 /** Out form of `fix`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& fix_out(const Tensor& out, const Tensor& self) {
@@ -930,6 +1015,16 @@ inline Tensor arccos(const Tensor& self) {
   check(trt_arccos(self.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `arccos`: the result is written into `self`. */
+inline const Tensor& arccos_(const Tensor& self) {
+  check(trt_arccos_(self.get()));
+  return self;
+}
+/** Out form of `arccos`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& arccos_out(const Tensor& out, const Tensor& self) {
+  check(trt_arccos_out(self.get(), out.get()));
+  return out;
+}
 /**
  * The same as asin.
  * Gradient: through the operators that it is made of.
@@ -938,6 +1033,16 @@ inline Tensor arcsin(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_arcsin(self.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `arcsin`: the result is written into `self`. */
+inline const Tensor& arcsin_(const Tensor& self) {
+  check(trt_arcsin_(self.get()));
+  return self;
+}
+/** Out form of `arcsin`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& arcsin_out(const Tensor& out, const Tensor& self) {
+  check(trt_arcsin_out(self.get(), out.get()));
+  return out;
 }
 /**
  * The same as atan.
@@ -948,6 +1053,16 @@ inline Tensor arctan(const Tensor& self) {
   check(trt_arctan(self.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `arctan`: the result is written into `self`. */
+inline const Tensor& arctan_(const Tensor& self) {
+  check(trt_arctan_(self.get()));
+  return self;
+}
+/** Out form of `arctan`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& arctan_out(const Tensor& out, const Tensor& self) {
+  check(trt_arctan_out(self.get(), out.get()));
+  return out;
+}
 /**
  * The same as atan2.
  * Gradient: through the operators that it is made of.
@@ -956,6 +1071,16 @@ inline Tensor arctan2(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_arctan2(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `arctan2`: the result is written into `self`. */
+inline const Tensor& arctan2_(const Tensor& self, const Tensor& other) {
+  check(trt_arctan2_(self.get(), other.get()));
+  return self;
+}
+/** Out form of `arctan2`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& arctan2_out(const Tensor& out, const Tensor& self, const Tensor& other) {
+  check(trt_arctan2_out(self.get(), other.get(), out.get()));
+  return out;
 }
 /**
  * The same as acosh.
@@ -966,6 +1091,16 @@ inline Tensor arccosh(const Tensor& self) {
   check(trt_arccosh(self.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `arccosh`: the result is written into `self`. */
+inline const Tensor& arccosh_(const Tensor& self) {
+  check(trt_arccosh_(self.get()));
+  return self;
+}
+/** Out form of `arccosh`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& arccosh_out(const Tensor& out, const Tensor& self) {
+  check(trt_arccosh_out(self.get(), out.get()));
+  return out;
+}
 /**
  * The same as asinh.
  * Gradient: through the operators that it is made of.
@@ -974,6 +1109,16 @@ inline Tensor arcsinh(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_arcsinh(self.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `arcsinh`: the result is written into `self`. */
+inline const Tensor& arcsinh_(const Tensor& self) {
+  check(trt_arcsinh_(self.get()));
+  return self;
+}
+/** Out form of `arcsinh`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& arcsinh_out(const Tensor& out, const Tensor& self) {
+  check(trt_arcsinh_out(self.get(), out.get()));
+  return out;
 }
 /**
  * The same as atanh.
@@ -984,6 +1129,16 @@ inline Tensor arctanh(const Tensor& self) {
   check(trt_arctanh(self.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `arctanh`: the result is written into `self`. */
+inline const Tensor& arctanh_(const Tensor& self) {
+  check(trt_arctanh_(self.get()));
+  return self;
+}
+/** Out form of `arctanh`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& arctanh_out(const Tensor& out, const Tensor& self) {
+  check(trt_arctanh_out(self.get(), out.get()));
+  return out;
+}
 /**
  * The same as gt.
  * Gradient: through the operators that it is made of.
@@ -992,6 +1147,11 @@ inline Tensor greater(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_greater_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `greater`: the result is written into `self`. */
+inline const Tensor& greater_(const Tensor& self, const Tensor& other) {
+  check(trt_greater_tensor_(self.get(), other.get()));
+  return self;
 }
 /** Out form of `greater`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& greater_out(const Tensor& out, const Tensor& self, const Tensor& other) {
@@ -1007,6 +1167,11 @@ inline Tensor greater_equal(const Tensor& self, const Tensor& other) {
   check(trt_greater_equal_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `greater_equal`: the result is written into `self`. */
+inline const Tensor& greater_equal_(const Tensor& self, const Tensor& other) {
+  check(trt_greater_equal_tensor_(self.get(), other.get()));
+  return self;
+}
 /** Out form of `greater_equal`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& greater_equal_out(const Tensor& out, const Tensor& self, const Tensor& other) {
   check(trt_greater_equal_tensor_out(self.get(), other.get(), out.get()));
@@ -1020,6 +1185,11 @@ inline Tensor less(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_less_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `less`: the result is written into `self`. */
+inline const Tensor& less_(const Tensor& self, const Tensor& other) {
+  check(trt_less_tensor_(self.get(), other.get()));
+  return self;
 }
 /** Out form of `less`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& less_out(const Tensor& out, const Tensor& self, const Tensor& other) {
@@ -1035,6 +1205,11 @@ inline Tensor less_equal(const Tensor& self, const Tensor& other) {
   check(trt_less_equal_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `less_equal`: the result is written into `self`. */
+inline const Tensor& less_equal_(const Tensor& self, const Tensor& other) {
+  check(trt_less_equal_tensor_(self.get(), other.get()));
+  return self;
+}
 /** Out form of `less_equal`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& less_equal_out(const Tensor& out, const Tensor& self, const Tensor& other) {
   check(trt_less_equal_tensor_out(self.get(), other.get(), out.get()));
@@ -1048,6 +1223,11 @@ inline Tensor not_equal(const Tensor& self, const Tensor& other) {
   trt_tensor* out_c{};
   check(trt_not_equal_tensor(self.get(), other.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `not_equal`: the result is written into `self`. */
+inline const Tensor& not_equal_(const Tensor& self, const Tensor& other) {
+  check(trt_not_equal_tensor_(self.get(), other.get()));
+  return self;
 }
 /** Out form of `not_equal`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& not_equal_out(const Tensor& out, const Tensor& self, const Tensor& other) {
@@ -1063,6 +1243,11 @@ inline Tensor float_power(const Tensor& self, const Tensor& exponent) {
   check(trt_float_power_tensor_tensor(self.get(), exponent.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `float_power`: the result is written into `self`. */
+inline const Tensor& float_power_(const Tensor& self, const Tensor& exponent) {
+  check(trt_float_power_tensor_tensor_(self.get(), exponent.get()));
+  return self;
+}
 /** Out form of `float_power`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& float_power_out(const Tensor& out, const Tensor& self, const Tensor& exponent) {
   check(trt_float_power_tensor_tensor_out(self.get(), exponent.get(), out.get()));
@@ -1076,6 +1261,11 @@ inline Tensor float_power(const Tensor& self, Scalar exponent) {
   trt_tensor* out_c{};
   check(trt_float_power_tensor_scalar(self.get(), exponent.c(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `float_power`: the result is written into `self`. */
+inline const Tensor& float_power_(const Tensor& self, Scalar exponent) {
+  check(trt_float_power_tensor_scalar_(self.get(), exponent.c()));
+  return self;
 }
 /** Out form of `float_power`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& float_power_out(const Tensor& out, const Tensor& self, Scalar exponent) {
@@ -1429,6 +1619,29 @@ inline Tensor arange(Scalar end, const TensorOptions& options = {}) {
 /** Out form of `arange`: the result is written into the given tensor, whose dtype and device it has, resized where the shape differs. */
 inline const Tensor& arange_out(const Tensor& out, Scalar end) {
   check(trt_arange_end_out(end.c(), out.get()));
+  return out;
+}
+/**
+ * The numbers from `start` to `end`, both inclusive, in steps of `step`, in the default dtype unless `dtype` is given. arange is the usual function.
+ * Gradient: none; the result is a constant.
+ */
+inline Tensor range(Scalar start, Scalar end, Scalar step, std::optional<DType> dtype, std::optional<Device> device) {
+  const trt_device device_c = device ? device->c() : trt_device{};
+  trt_tensor* out_c{};
+  check(trt_range(start.c(), end.c(), step.c(), dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, device ? &device_c : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor range(Scalar start, Scalar end, const TensorOptions& options = {}) {
+  return detail::with_grad(range(start, end, 1, options.dtype(), options.device()), options);
+}
+/** The same, with dtype and device in one argument. */
+inline Tensor range(Scalar start, Scalar end, Scalar step, const TensorOptions& options = {}) {
+  return detail::with_grad(range(start, end, step, options.dtype(), options.device()), options);
+}
+/** Out form of `range`: the result is written into the given tensor, whose dtype and device it has, resized where the shape differs. */
+inline const Tensor& range_out(const Tensor& out, Scalar start, Scalar end, Scalar step = 1) {
+  check(trt_range_out(start.c(), end.c(), step.c(), out.get()));
   return out;
 }
 /**
@@ -1827,6 +2040,11 @@ inline Tensor fft_fftfreq(std::int64_t n, const TensorOptions& options = {}) {
 inline Tensor fft_fftfreq(std::int64_t n, double d, const TensorOptions& options = {}) {
   return detail::with_grad(fft_fftfreq(n, d, options.dtype(), options.device()), options);
 }
+/** Out form of `fft_fftfreq`: the result is written into the given tensor, whose dtype and device it has, resized where the shape differs. */
+inline const Tensor& fft_fftfreq_out(const Tensor& out, std::int64_t n, double d = 1.0) {
+  check(trt_fft_fftfreq_out(n, d, out.get()));
+  return out;
+}
 /**
  * The frequencies of the elements of fft_rfft: 0, 1, ... n / 2, each divided by `n d`.
  * Gradient: through the operators that it is made of.
@@ -1844,6 +2062,11 @@ inline Tensor fft_rfftfreq(std::int64_t n, const TensorOptions& options = {}) {
 /** The same, with dtype and device in one argument. */
 inline Tensor fft_rfftfreq(std::int64_t n, double d, const TensorOptions& options = {}) {
   return detail::with_grad(fft_rfftfreq(n, d, options.dtype(), options.device()), options);
+}
+/** Out form of `fft_rfftfreq`: the result is written into the given tensor, whose dtype and device it has, resized where the shape differs. */
+inline const Tensor& fft_rfftfreq_out(const Tensor& out, std::int64_t n, double d = 1.0) {
+  check(trt_fft_rfftfreq_out(n, d, out.get()));
+  return out;
 }
 /**
  * Rolls the dimensions (all by default) by half their size, so that the frequency 0 of fft_fftn comes to the middle.
@@ -1983,6 +2206,16 @@ inline Tensor index_reduce(const Tensor& self, std::int64_t dim, const Tensor& i
   check(trt_index_reduce(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self, &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `index_reduce`: the result is written into `self`. */
+inline const Tensor& index_reduce_(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce, bool include_self = true) {
+  check(trt_index_reduce_(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self));
+  return self;
+}
+/** Out form of `index_reduce`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& index_reduce_out(const Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce, bool include_self = true) {
+  check(trt_index_reduce_out(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self, out.get()));
+  return out;
+}
 /**
  * `out[i][j] = self[index[i][j]][j]` for `dim` 0, and so on; the shape is the index's.
  * Dtypes: not complex.
@@ -2047,6 +2280,16 @@ inline Tensor scatter(const Tensor& self, std::int64_t dim, const Tensor& index,
   check(trt_scatter_reduce(self.get(), dim, index.get(), src.get(), reduce.c_str(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `scatter`: the result is written into `self`. */
+inline const Tensor& scatter_(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce) {
+  check(trt_scatter_reduce_(self.get(), dim, index.get(), src.get(), reduce.c_str()));
+  return self;
+}
+/** Out form of `scatter`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& scatter_out(const Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce) {
+  check(trt_scatter_reduce_out(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.get()));
+  return out;
+}
 /**
  * As scatter, but `value` is added or multiplied into `self` (`reduce` is add or multiply).
  * Gradient: through the operators that it is made of.
@@ -2055,6 +2298,16 @@ inline Tensor scatter(const Tensor& self, std::int64_t dim, const Tensor& index,
   trt_tensor* out_c{};
   check(trt_scatter_value_reduce(self.get(), dim, index.get(), value.c(), reduce.c_str(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `scatter`: the result is written into `self`. */
+inline const Tensor& scatter_(const Tensor& self, std::int64_t dim, const Tensor& index, Scalar value, const std::string& reduce) {
+  check(trt_scatter_value_reduce_(self.get(), dim, index.get(), value.c(), reduce.c_str()));
+  return self;
+}
+/** Out form of `scatter`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& scatter_out(const Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, Scalar value, const std::string& reduce) {
+  check(trt_scatter_value_reduce_out(self.get(), dim, index.get(), value.c(), reduce.c_str(), out.get()));
+  return out;
 }
 /**
  * `self` with `src[i][j]` added to `out[index[i][j]][j]` for `dim` 0, and so on; repeated positions add up in the order of `src`.
@@ -2267,6 +2520,15 @@ inline Tensor nonzero(const Tensor& self) {
 inline const Tensor& nonzero_out(const Tensor& out, const Tensor& self) {
   check(trt_nonzero_out(self.get(), out.get()));
   return out;
+}
+/**
+ * The first `size` rows of nonzero, filled up with `fill_value`: int64 [size, dimensions of self].
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor nonzero_static(const Tensor& self, std::int64_t size, std::int64_t fill_value = -1) {
+  trt_tensor* out_c{};
+  check(trt_nonzero_static(self.get(), size, fill_value, &out_c));
+  return Tensor::adopt(out_c);
 }
 /**
  * The same as nonzero.
@@ -2636,6 +2898,40 @@ inline Tensor diagonal_scatter(const Tensor& self, const Tensor& src, std::int64
   return Tensor::adopt(out_c);
 }
 /**
+ * `self` with `src` written where as_strided with the same arguments reads it.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride, std::optional<std::int64_t> storage_offset = std::nullopt) {
+  trt_tensor* out_c{};
+  check(trt_as_strided_scatter(self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), storage_offset ? &*storage_offset : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `as_strided_scatter`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& as_strided_scatter_out(const Tensor& out, const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride, std::optional<std::int64_t> storage_offset = std::nullopt) {
+  check(trt_as_strided_scatter_out(self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), storage_offset ? &*storage_offset : nullptr, out.get()));
+  return out;
+}
+/**
+ * Sequences [length, ...] of different lengths as one tensor [longest, n, ...] ([n, longest, ...] with `batch_first`), filled with `padding_value`
+ * behind them (before them where `padding_side` is left).
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor pad_sequence(TensorList sequences, bool batch_first = false, double padding_value = 0, const std::string& padding_side = "right") {
+  const auto sequences_handles = detail::handles(sequences);
+  trt_tensor* out_c{};
+  check(trt_pad_sequence(sequences_handles.data(), sequences_handles.size(), batch_first, padding_value, padding_side.c_str(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * Writes `fill_value` into the main diagonal of a matrix, or where all indices are equal of a tensor of more, equal dimensions. With `wrap` the diagonal
+ * of a tall matrix begins again below an empty row.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& fill_diagonal_(const Tensor& self, Scalar fill_value, bool wrap = false) {
+  check(trt_fill_diagonal_(self.get(), fill_value.c(), wrap));
+  return self;
+}
+/**
  * `self` repeated `repeats[d]` times along each dimension; missing dimensions are new leading ones.
  * Gradient: through the operators that it is made of.
  */
@@ -2735,6 +3031,11 @@ inline Tensor msort(const Tensor& self) {
   trt_tensor* out_c{};
   check(trt_msort(self.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** Out form of `msort`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& msort_out(const Tensor& out, const Tensor& self) {
+  check(trt_msort_out(self.get(), out.get()));
+  return out;
 }
 /**
  * The `k` largest (or smallest) elements along `dim`, best first, and where they are.
@@ -2991,6 +3292,10 @@ inline std::tuple<Tensor, Tensor> histogram(const Tensor& self, std::int64_t bin
   check(trt_histogram(self.get(), bins, range.data(), range.size(), weight.get(), density, &out_hist_c, &out_bin_edges_c));
   return {Tensor::adopt(out_hist_c), Tensor::adopt(out_bin_edges_c)};
 }
+/** Out form of `histogram`: the result is written into the given tensors, resized where a shape differs. */
+inline void histogram_out(const Tensor& hist_out, const Tensor& bin_edges_out, const Tensor& self, std::int64_t bins, OptionalArrayRef<double> range = {}, OptionalTensorRef weight = {}, bool density = false) {
+  check(trt_histogram_out(self.get(), bins, range.data(), range.size(), weight.get(), density, hist_out.get(), bin_edges_out.get()));
+}
 /**
  * The same with the edges of the intervals, in ascending order.
  * Gradient: through the operators that it is made of.
@@ -3000,6 +3305,10 @@ inline std::tuple<Tensor, Tensor> histogram(const Tensor& self, const Tensor& bi
   trt_tensor* out_bin_edges_c{};
   check(trt_histogram_bins_tensor(self.get(), bins.get(), weight.get(), density, &out_hist_c, &out_bin_edges_c));
   return {Tensor::adopt(out_hist_c), Tensor::adopt(out_bin_edges_c)};
+}
+/** Out form of `histogram`: the result is written into the given tensors, resized where a shape differs. */
+inline void histogram_out(const Tensor& hist_out, const Tensor& bin_edges_out, const Tensor& self, const Tensor& bins, OptionalTensorRef weight = {}, bool density = false) {
+  check(trt_histogram_bins_tensor_out(self.get(), bins.get(), weight.get(), density, hist_out.get(), bin_edges_out.get()));
 }
 /**
  * The rows of `self` [..., dims] counted in the boxes of a grid: the counts, and then the edges of each dimension. `range` holds two numbers for each.
@@ -3281,6 +3590,11 @@ inline Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dim
   check(trt_tensordot(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** Out form of `tensordot`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& tensordot_out(const Tensor& out, const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other) {
+  check(trt_tensordot_out(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.get()));
+  return out;
+}
 /**
  * Sums over the last `dims` dimensions of `self` and the first of `other`.
  * Gradient: through the operators that it is made of.
@@ -3289,6 +3603,11 @@ inline Tensor tensordot(const Tensor& self, const Tensor& other, std::int64_t di
   trt_tensor* out_c{};
   check(trt_tensordot_int(self.get(), other.get(), dims, &out_c));
   return Tensor::adopt(out_c);
+}
+/** Out form of `tensordot`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& tensordot_out(const Tensor& out, const Tensor& self, const Tensor& other, std::int64_t dims = 2) {
+  check(trt_tensordot_int_out(self.get(), other.get(), dims, out.get()));
+  return out;
 }
 /**
  * `y[k] = input1 @ weight[k] @ input2 + bias[k]` over the last dimensions; `weight` is [out, in1, in2].
@@ -3405,6 +3724,12 @@ inline Tensor chain_matmul(TensorList matrices) {
   trt_tensor* out_c{};
   check(trt_chain_matmul(matrices_handles.data(), matrices_handles.size(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** Out form of `chain_matmul`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& chain_matmul_out(const Tensor& out, TensorList matrices) {
+  const auto matrices_handles = detail::handles(matrices);
+  check(trt_chain_matmul_out(matrices_handles.data(), matrices_handles.size(), out.get()));
+  return out;
 }
 /**
  * The Vandermonde matrices with the powers 0 to `N` - 1 (by default as many as elements) of the vectors in the last dimension as rows.
@@ -3530,6 +3855,16 @@ inline const Tensor& renorm_(const Tensor& self, Scalar p, std::int64_t dim, Sca
 inline const Tensor& renorm_out(const Tensor& out, const Tensor& self, Scalar p, std::int64_t dim, Scalar maxnorm) {
   check(trt_renorm_out(self.get(), p.c(), dim, maxnorm.c(), out.get()));
   return out;
+}
+/**
+ * The `pow`-norms over all dimensions but `dim`, in a shape that broadcasts against `v`; over all dimensions for `dim` -1. (The length of the rows of a
+ * weight.)
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor norm_except_dim(const Tensor& v, std::int64_t pow = 2, std::int64_t dim = 0) {
+  trt_tensor* out_c{};
+  check(trt_norm_except_dim(v.get(), pow, dim, &out_c));
+  return Tensor::adopt(out_c);
 }
 /**
  * The Cholesky factor `L` of `self = L L^H` (`U` of `U^H U` if `upper`); an error where a matrix is not positive-definite.
@@ -3683,6 +4018,10 @@ inline std::tuple<Tensor, Tensor> triangular_solve(const Tensor& self, const Ten
   trt_tensor* out_cloned_coefficient_c{};
   check(trt_triangular_solve(self.get(), A.get(), upper, transpose, unitriangular, &out_solution_c, &out_cloned_coefficient_c));
   return {Tensor::adopt(out_solution_c), Tensor::adopt(out_cloned_coefficient_c)};
+}
+/** Out form of `triangular_solve`: the result is written into the given tensors, resized where a shape differs. */
+inline void triangular_solve_out(const Tensor& solution_out, const Tensor& cloned_coefficient_out, const Tensor& self, const Tensor& A, bool upper = true, bool transpose = false, bool unitriangular = false) {
+  check(trt_triangular_solve_out(self.get(), A.get(), upper, transpose, unitriangular, solution_out.get(), cloned_coefficient_out.get()));
 }
 /**
  * The solution of `A X = B` (`X A = B` when not `left`); `B` holds matrices or vectors. `info` (int32) is the position of the first zero pivot, or 0: an
@@ -4122,6 +4461,34 @@ inline std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& sel
   check(trt_linalg_lstsq(self.get(), b.get(), rcond ? &*rcond : nullptr, driver ? driver->c_str() : nullptr, &out_solution_c, &out_residuals_c, &out_rank_c, &out_singular_values_c));
   return {Tensor::adopt(out_solution_c), Tensor::adopt(out_residuals_c), Tensor::adopt(out_rank_c), Tensor::adopt(out_singular_values_c)};
 }
+/** Out form of `linalg_lstsq`: the result is written into the given tensors, resized where a shape differs. */
+inline void linalg_lstsq_out(const Tensor& solution_out, const Tensor& residuals_out, const Tensor& rank_out, const Tensor& singular_values_out, const Tensor& self, const Tensor& b, std::optional<double> rcond = std::nullopt, std::optional<std::string> driver = std::nullopt) {
+  check(trt_linalg_lstsq_out(self.get(), b.get(), rcond ? &*rcond : nullptr, driver ? driver->c_str() : nullptr, solution_out.get(), residuals_out.get(), rank_out.get(), singular_values_out.get()));
+}
+/**
+ * The approximate singular value decomposition of rank `q` of the matrices `A` (less `M` where it is given), `A ~ U diag(S) V^T`, by the product with
+ * random vectors and `niter` steps of subspace iteration (Halko, Martinsson and Tropp, Finding structure with randomness, 2011, algorithms 4.4 and 5.1).
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor, Tensor> svd_lowrank(const Tensor& A, std::int64_t q = 6, std::int64_t niter = 2, OptionalTensorRef M = {}, const Generator& generator = {}) {
+  trt_tensor* out_U_c{};
+  trt_tensor* out_S_c{};
+  trt_tensor* out_V_c{};
+  check(trt_svd_lowrank(A.get(), q, niter, M.get(), generator.get(), &out_U_c, &out_S_c, &out_V_c));
+  return {Tensor::adopt(out_U_c), Tensor::adopt(out_S_c), Tensor::adopt(out_V_c)};
+}
+/**
+ * The first `q` principal components (min(6, m, n) by default) of the rows of `A` [..., m, n], whose mean is taken off with `center`: svd_lowrank of
+ * that.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor, Tensor> pca_lowrank(const Tensor& A, std::optional<std::int64_t> q = std::nullopt, bool center = true, std::int64_t niter = 2, const Generator& generator = {}) {
+  trt_tensor* out_U_c{};
+  trt_tensor* out_S_c{};
+  trt_tensor* out_V_c{};
+  check(trt_pca_lowrank(A.get(), q ? &*q : nullptr, center, niter, generator.get(), &out_U_c, &out_S_c, &out_V_c));
+  return {Tensor::adopt(out_U_c), Tensor::adopt(out_S_c), Tensor::adopt(out_V_c)};
+}
 /**
  * The exponential of square matrices.
  * Gradient: through the operators that it is made of.
@@ -4353,6 +4720,16 @@ inline Tensor gelu(const Tensor& self, const std::string& approximate = "none") 
   check(trt_gelu(self.get(), approximate.c_str(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `gelu`: the result is written into `self`. */
+inline const Tensor& gelu_(const Tensor& self, const std::string& approximate = "none") {
+  check(trt_gelu_(self.get(), approximate.c_str()));
+  return self;
+}
+/** Out form of `gelu`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& gelu_out(const Tensor& out, const Tensor& self, const std::string& approximate = "none") {
+  check(trt_gelu_out(self.get(), approximate.c_str(), out.get()));
+  return out;
+}
 /**
  * The first half of `self` along `dim` times the sigmoid of the second.
  * Gradient: through the operators that it is made of.
@@ -4380,6 +4757,11 @@ inline Tensor dropout(const Tensor& input, double p = 0.5, bool training = true,
   check(trt_dropout(input.get(), p, training, generator.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `dropout`: the result is written into `input`. */
+inline const Tensor& dropout_(const Tensor& input, double p = 0.5, bool training = true, const Generator& generator = {}) {
+  check(trt_dropout_(input.get(), p, training, generator.get()));
+  return input;
+}
 /**
  * dropout of whole channels: one draw for each sample and channel of `input` [n, c, ...].
  * Gradient: through the operators that it is made of.
@@ -4388,6 +4770,11 @@ inline Tensor feature_dropout(const Tensor& input, double p = 0.5, bool training
   trt_tensor* out_c{};
   check(trt_feature_dropout(input.get(), p, training, generator.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `feature_dropout`: the result is written into `input`. */
+inline const Tensor& feature_dropout_(const Tensor& input, double p = 0.5, bool training = true, const Generator& generator = {}) {
+  check(trt_feature_dropout_(input.get(), p, training, generator.get()));
+  return input;
 }
 /**
  * dropout for SELU networks: dropped elements become SELU's value at -inf, and the result is scaled and shifted so that mean 0 and variance 1 stay.
@@ -4398,6 +4785,11 @@ inline Tensor alpha_dropout(const Tensor& input, double p = 0.5, bool training =
   check(trt_alpha_dropout(input.get(), p, training, generator.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `alpha_dropout`: the result is written into `input`. */
+inline const Tensor& alpha_dropout_(const Tensor& input, double p = 0.5, bool training = false, const Generator& generator = {}) {
+  check(trt_alpha_dropout_(input.get(), p, training, generator.get()));
+  return input;
+}
 /**
  * alpha_dropout of whole channels: one draw for each sample and channel of `input` [n, c, ...].
  * Gradient: through the operators that it is made of.
@@ -4407,6 +4799,11 @@ inline Tensor feature_alpha_dropout(const Tensor& input, double p = 0.5, bool tr
   check(trt_feature_alpha_dropout(input.get(), p, training, generator.get(), &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `feature_alpha_dropout`: the result is written into `input`. */
+inline const Tensor& feature_alpha_dropout_(const Tensor& input, double p = 0.5, bool training = false, const Generator& generator = {}) {
+  check(trt_feature_alpha_dropout_(input.get(), p, training, generator.get()));
+  return input;
+}
 /**
  * leaky_relu whose slope is drawn for each element, uniform from `lower` to `upper`; outside of training their mean.
  * Gradient: through the operators that it is made of.
@@ -4415,6 +4812,11 @@ inline Tensor rrelu(const Tensor& self, double lower = 0.125, double upper = 0.3
   trt_tensor* out_c{};
   check(trt_rrelu(self.get(), lower, upper, training, generator.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `rrelu`: the result is written into `self`. */
+inline const Tensor& rrelu_(const Tensor& self, double lower = 0.125, double upper = 0.3333333333333333, bool training = false, const Generator& generator = {}) {
+  check(trt_rrelu_(self.get(), lower, upper, training, generator.get()));
+  return self;
 }
 /**
  * A sample of the Gumbel-softmax distribution, `softmax((logits + g) / tau)` along `dim` with Gumbel noise g; with `hard` as a one-hot vector, whose
@@ -4599,6 +5001,11 @@ inline Tensor normalize(const Tensor& input, double p = 2.0, std::int64_t dim = 
   trt_tensor* out_c{};
   check(trt_normalize(input.get(), p, dim, eps, &out_c));
   return Tensor::adopt(out_c);
+}
+/** Out form of `normalize`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& normalize_out(const Tensor& out, const Tensor& input, double p = 2.0, std::int64_t dim = 1, double eps = 1e-12) {
+  check(trt_normalize_out(input.get(), p, dim, eps, out.get()));
+  return out;
 }
 /**
  * The cosine of the angle between vectors along `dim`; each norm counts as at least `eps`.
@@ -5370,6 +5777,48 @@ inline std::tuple<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor&
 /** Out form of `adaptive_max_pool3d_with_indices`: the result is written into the given tensors, resized where a shape differs. */
 inline void adaptive_max_pool3d_with_indices_out(const Tensor& output_out, const Tensor& indices_out, const Tensor& self, IntArrayRef output_size) {
   check(trt_adaptive_max_pool3d_with_indices_out(self.get(), output_size.data(), output_size.size(), output_out.get(), indices_out.get()));
+}
+/**
+ * The maxima of `output_size` windows (or of `output_ratio` times the input's extents) of `kernel_size` elements, whose places are drawn for each sample
+ * and channel of `self` [n, c, h, w] or [c, h, w] (Graham, Fractional max-pooling, 2014). `random_samples` [n, c, 2], uniform in [0, 1) and of the
+ * input's dtype, is drawn from `generator` where it is not given.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fractional_max_pool2d(const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef output_size = {}, OptionalArrayRef<double> output_ratio = {}, OptionalTensorRef random_samples = {}, const Generator& generator = {}) {
+  trt_tensor* out_c{};
+  check(trt_fractional_max_pool2d(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), random_samples.get(), generator.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * fractional_max_pool2d, and the positions of the maxima in the plane as int64.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef output_size = {}, OptionalArrayRef<double> output_ratio = {}, OptionalTensorRef random_samples = {}, const Generator& generator = {}) {
+  trt_tensor* out_output_c{};
+  trt_tensor* out_indices_c{};
+  check(trt_fractional_max_pool2d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), random_samples.get(), generator.get(), &out_output_c, &out_indices_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_indices_c)};
+}
+/**
+ * The maxima of `output_size` windows (or of `output_ratio` times the input's extents) of `kernel_size` elements, whose places are drawn for each sample
+ * and channel of `self` [n, c, d, h, w] or [c, d, h, w] (Graham, Fractional max-pooling, 2014). `random_samples` [n, c, 3], uniform in [0, 1) and of the
+ * input's dtype, is drawn from `generator` where it is not given.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor fractional_max_pool3d(const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef output_size = {}, OptionalArrayRef<double> output_ratio = {}, OptionalTensorRef random_samples = {}, const Generator& generator = {}) {
+  trt_tensor* out_c{};
+  check(trt_fractional_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), random_samples.get(), generator.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * fractional_max_pool3d, and the positions of the maxima in the volume as int64.
+ * Gradient: through the operators that it is made of.
+ */
+inline std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size, OptionalIntArrayRef output_size = {}, OptionalArrayRef<double> output_ratio = {}, OptionalTensorRef random_samples = {}, const Generator& generator = {}) {
+  trt_tensor* out_output_c{};
+  trt_tensor* out_indices_c{};
+  check(trt_fractional_max_pool3d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), random_samples.get(), generator.get(), &out_output_c, &out_indices_c));
+  return {Tensor::adopt(out_output_c), Tensor::adopt(out_indices_c)};
 }
 /**
  * `self + alpha * other`, elementwise.
@@ -8365,6 +8814,30 @@ inline const Tensor& exponential_(const Tensor& self, double lambd = 1, const Ge
   return self;
 }
 /**
+ * Fills `self` with numbers of the Cauchy distribution around `median`, of scale `sigma`.
+ * Gradient: none; what is overwritten gets no gradient.
+ */
+inline const Tensor& cauchy_(const Tensor& self, double median = 0, double sigma = 1, const Generator& generator = {}) {
+  check(trt_cauchy_(self.get(), median, sigma, generator.get()));
+  return self;
+}
+/**
+ * Fills `self` with numbers whose logarithms are normal, of mean `mean` and standard deviation `std`.
+ * Gradient: none; what is overwritten gets no gradient.
+ */
+inline const Tensor& log_normal_(const Tensor& self, double mean = 1, double std = 2, const Generator& generator = {}) {
+  check(trt_log_normal_(self.get(), mean, std, generator.get()));
+  return self;
+}
+/**
+ * Fills `self` with numbers of trials, of probability `p` each, up to the first success: 1, 2, ...
+ * Gradient: none; what is overwritten gets no gradient.
+ */
+inline const Tensor& geometric_(const Tensor& self, double p, const Generator& generator = {}) {
+  check(trt_geometric_(self.get(), p, generator.get()));
+  return self;
+}
+/**
  * Fills `self` with 1 with probability `p`, else 0.
  * Gradient: none; what is overwritten gets no gradient.
  */
@@ -8426,6 +8899,35 @@ inline Tensor bernoulli(const Tensor& self, double p, const Generator& generator
   trt_tensor* out_c{};
   check(trt_bernoulli_p(self.get(), p, generator.get(), &out_c));
   return Tensor::adopt(out_c);
+}
+/**
+ * Poisson numbers with the means `self`, which must not be negative. The gradient is zero.
+ * Gradient: with respect to `self`.
+ */
+inline Tensor poisson(const Tensor& self, const Generator& generator = {}) {
+  trt_tensor* out_c{};
+  check(trt_poisson(self.get(), generator.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `poisson`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& poisson_out(const Tensor& out, const Tensor& self, const Generator& generator = {}) {
+  check(trt_poisson_out(self.get(), generator.get(), out.get()));
+  return out;
+}
+/**
+ * The numbers of successes in `count` trials of probability `prob` (one floating-point dtype; they broadcast). NaN where an argument is NaN. The
+ * gradient is zero.
+ * Gradient: with respect to `count` and `prob`.
+ */
+inline Tensor binomial(const Tensor& count, const Tensor& prob, const Generator& generator = {}) {
+  trt_tensor* out_c{};
+  check(trt_binomial(count.get(), prob.get(), generator.get(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/** Out form of `binomial`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& binomial_out(const Tensor& out, const Tensor& count, const Tensor& prob, const Generator& generator = {}) {
+  check(trt_binomial_out(count.get(), prob.get(), generator.get(), out.get()));
+  return out;
 }
 /**
  * A tensor of numbers uniform in [0, 1).
@@ -8741,6 +9243,11 @@ inline Tensor nansum(const Tensor& self, OptionalIntArrayRef dim = {}, bool keep
   trt_tensor* out_c{};
   check(trt_nansum(self.get(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, &out_c));
   return Tensor::adopt(out_c);
+}
+/** Out form of `nansum`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& nansum_out(const Tensor& out, const Tensor& self, OptionalIntArrayRef dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  check(trt_nansum_out(self.get(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, out.get()));
+  return out;
 }
 /**
  * The mean of the elements that are not NaN.
@@ -9308,6 +9815,12 @@ inline Tensor norm(const Tensor& self, std::optional<Scalar> p = 2, OptionalIntA
   check(trt_norm(self.get(), p ? &p_c : nullptr, dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, &out_c));
   return Tensor::adopt(out_c);
 }
+/** Out form of `norm`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& norm_out(const Tensor& out, const Tensor& self, std::optional<Scalar> p = 2, OptionalIntArrayRef dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  const trt_scalar p_c = p ? p->c() : trt_scalar{};
+  check(trt_norm_out(self.get(), p ? &p_c : nullptr, dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, out.get()));
+  return out;
+}
 /**
  * The norm named `p` - fro (the 2-norm of all elements), nuc (the sum of the singular values of matrices in two dimensions), inf or -inf.
  * Gradient: through the operators that it is made of.
@@ -9316,6 +9829,11 @@ inline Tensor norm(const Tensor& self, const std::string& p, OptionalIntArrayRef
   trt_tensor* out_c{};
   check(trt_norm_str(self.get(), p.c_str(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, &out_c));
   return Tensor::adopt(out_c);
+}
+/** Out form of `norm`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& norm_out(const Tensor& out, const Tensor& self, const std::string& p, OptionalIntArrayRef dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt) {
+  check(trt_norm_str_out(self.get(), p.c_str(), dim.data(), dim.size(), keepdim, dtype ? static_cast<trt_dtype>(*dtype) : TRT_DTYPE_NONE, out.get()));
+  return out;
 }
 /**
  * The `p`-norm of `self - other`.
@@ -9791,6 +10309,96 @@ inline std::vector<Tensor> unbind(const Tensor& self, std::int64_t dim = 0) {
   trt_tensor_list* out_c{};
   check(trt_unbind(self.get(), dim, &out_c));
   return detail::take(out_c);
+}
+/**
+ * Exchanges two dimensions of `self` itself, whose memory stays as it is. Its history continues with the view's.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& transpose_(const Tensor& self, std::int64_t dim0, std::int64_t dim1) {
+  check(trt_transpose_(self.get(), dim0, dim1));
+  return self;
+}
+/**
+ * The same as transpose_.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& swapaxes_(const Tensor& self, std::int64_t axis0, std::int64_t axis1) {
+  check(trt_swapaxes_(self.get(), axis0, axis1));
+  return self;
+}
+/**
+ * The same as transpose_.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& swapdims_(const Tensor& self, std::int64_t dim0, std::int64_t dim1) {
+  check(trt_swapdims_(self.get(), dim0, dim1));
+  return self;
+}
+/**
+ * Transposes the matrix `self` itself, whose memory stays as it is; a vector or 0-d tensor does not change.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& t_(const Tensor& self) {
+  check(trt_t_(self.get()));
+  return self;
+}
+/**
+ * Takes the dimensions of size 1 out of `self` itself.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& squeeze_(const Tensor& self) {
+  check(trt_squeeze_(self.get()));
+  return self;
+}
+/**
+ * Takes dimension `dim` out of `self` itself if its size is 1.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& squeeze_(const Tensor& self, std::int64_t dim) {
+  check(trt_squeeze_dim_(self.get(), dim));
+  return self;
+}
+/**
+ * Takes those of the dimensions `dim` whose size is 1 out of `self` itself.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& squeeze_(const Tensor& self, IntArrayRef dim) {
+  check(trt_squeeze_dims_(self.get(), dim.data(), dim.size()));
+  return self;
+}
+/**
+ * Gives `self` itself a new dimension of size 1 at `dim`.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& unsqueeze_(const Tensor& self, std::int64_t dim) {
+  check(trt_unsqueeze_(self.get(), dim));
+  return self;
+}
+/**
+ * Gives `self` itself any shape, strides and offset (in elements) that stay inside its storage. Its history continues with the view's.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& as_strided_(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<std::int64_t> storage_offset = std::nullopt) {
+  check(trt_as_strided_(self.get(), size.data(), size.size(), stride.data(), stride.size(), storage_offset ? &*storage_offset : nullptr));
+  return self;
+}
+/**
+ * Gives `self` itself another shape, in row-major order. Its storage is kept where it is large enough; otherwise `self` gets a new one, which begins
+ * with the elements that `self` had in memory and is not initialized behind them (other tensors keep the old one). Not for tensors that require
+ * gradients.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& resize_(const Tensor& self, IntArrayRef size) {
+  check(trt_resize_(self.get(), size.data(), size.size()));
+  return self;
+}
+/**
+ * resize_ to the shape of `the_template`.
+ * Gradient: through the operators that it is made of.
+ */
+inline const Tensor& resize_as_(const Tensor& self, const Tensor& the_template) {
+  check(trt_resize_as_(self.get(), the_template.get()));
+  return self;
 }
 /**
  * `exp(self^2) * erfc(self)` without overflow for large `self`.
@@ -10942,36 +11550,62 @@ inline Tensor Tensor::clamp(OptionalTensorRef min, OptionalTensorRef max) const 
 inline const Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) const { return trt::clamp_(*this, min, max); }
 inline const Tensor& Tensor::clamp_(OptionalTensorRef min, OptionalTensorRef max) const { return trt::clamp_(*this, min, max); }
 inline Tensor Tensor::clip(std::optional<Scalar> min, std::optional<Scalar> max) const { return trt::clip(*this, min, max); }
+inline const Tensor& Tensor::clip_(std::optional<Scalar> min, std::optional<Scalar> max) const { return trt::clip_(*this, min, max); }
 inline Tensor Tensor::clip(OptionalTensorRef min, OptionalTensorRef max) const { return trt::clip(*this, min, max); }
+inline const Tensor& Tensor::clip_(OptionalTensorRef min, OptionalTensorRef max) const { return trt::clip_(*this, min, max); }
 inline Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const { return trt::nan_to_num(*this, nan, posinf, neginf); }
+inline const Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const { return trt::nan_to_num_(*this, nan, posinf, neginf); }
 inline Tensor Tensor::logit(std::optional<double> eps) const { return trt::logit(*this, eps); }
 inline const Tensor& Tensor::logit_(std::optional<double> eps) const { return trt::logit_(*this, eps); }
+inline const Tensor& Tensor::polygamma_(std::int64_t n) const { return trt::polygamma_(*this, n); }
 inline Tensor Tensor::round(std::int64_t decimals) const { return trt::round(*this, decimals); }
 inline Tensor Tensor::div(const Tensor& other, std::optional<std::string> rounding_mode) const { return trt::div(*this, other, rounding_mode); }
 inline Tensor Tensor::div(Scalar other, std::optional<std::string> rounding_mode) const { return trt::div(*this, other, rounding_mode); }
 inline Tensor Tensor::true_divide(const Tensor& other) const { return trt::true_divide(*this, other); }
+inline const Tensor& Tensor::true_divide_(const Tensor& other) const { return trt::true_divide_(*this, other); }
 inline Tensor Tensor::true_divide(Scalar other) const { return trt::true_divide(*this, other); }
+inline const Tensor& Tensor::true_divide_(Scalar other) const { return trt::true_divide_(*this, other); }
 inline Tensor Tensor::divide(const Tensor& other) const { return trt::divide(*this, other); }
+inline const Tensor& Tensor::divide_(const Tensor& other) const { return trt::divide_(*this, other); }
 inline Tensor Tensor::multiply(const Tensor& other) const { return trt::multiply(*this, other); }
+inline const Tensor& Tensor::multiply_(const Tensor& other) const { return trt::multiply_(*this, other); }
 inline Tensor Tensor::subtract(const Tensor& other, Scalar alpha) const { return trt::subtract(*this, other, alpha); }
+inline const Tensor& Tensor::subtract_(const Tensor& other, Scalar alpha) const { return trt::subtract_(*this, other, alpha); }
 inline Tensor Tensor::positive() const { return trt::positive(*this); }
 inline Tensor Tensor::negative() const { return trt::negative(*this); }
+inline const Tensor& Tensor::negative_() const { return trt::negative_(*this); }
 inline Tensor Tensor::absolute() const { return trt::absolute(*this); }
+inline const Tensor& Tensor::absolute_() const { return trt::absolute_(*this); }
 inline Tensor Tensor::fix() const { return trt::fix(*this); }
+inline const Tensor& Tensor::fix_() const { return trt::fix_(*this); }
 inline Tensor Tensor::arccos() const { return trt::arccos(*this); }
+inline const Tensor& Tensor::arccos_() const { return trt::arccos_(*this); }
 inline Tensor Tensor::arcsin() const { return trt::arcsin(*this); }
+inline const Tensor& Tensor::arcsin_() const { return trt::arcsin_(*this); }
 inline Tensor Tensor::arctan() const { return trt::arctan(*this); }
+inline const Tensor& Tensor::arctan_() const { return trt::arctan_(*this); }
 inline Tensor Tensor::arctan2(const Tensor& other) const { return trt::arctan2(*this, other); }
+inline const Tensor& Tensor::arctan2_(const Tensor& other) const { return trt::arctan2_(*this, other); }
 inline Tensor Tensor::arccosh() const { return trt::arccosh(*this); }
+inline const Tensor& Tensor::arccosh_() const { return trt::arccosh_(*this); }
 inline Tensor Tensor::arcsinh() const { return trt::arcsinh(*this); }
+inline const Tensor& Tensor::arcsinh_() const { return trt::arcsinh_(*this); }
 inline Tensor Tensor::arctanh() const { return trt::arctanh(*this); }
+inline const Tensor& Tensor::arctanh_() const { return trt::arctanh_(*this); }
 inline Tensor Tensor::greater(const Tensor& other) const { return trt::greater(*this, other); }
+inline const Tensor& Tensor::greater_(const Tensor& other) const { return trt::greater_(*this, other); }
 inline Tensor Tensor::greater_equal(const Tensor& other) const { return trt::greater_equal(*this, other); }
+inline const Tensor& Tensor::greater_equal_(const Tensor& other) const { return trt::greater_equal_(*this, other); }
 inline Tensor Tensor::less(const Tensor& other) const { return trt::less(*this, other); }
+inline const Tensor& Tensor::less_(const Tensor& other) const { return trt::less_(*this, other); }
 inline Tensor Tensor::less_equal(const Tensor& other) const { return trt::less_equal(*this, other); }
+inline const Tensor& Tensor::less_equal_(const Tensor& other) const { return trt::less_equal_(*this, other); }
 inline Tensor Tensor::not_equal(const Tensor& other) const { return trt::not_equal(*this, other); }
+inline const Tensor& Tensor::not_equal_(const Tensor& other) const { return trt::not_equal_(*this, other); }
 inline Tensor Tensor::float_power(const Tensor& exponent) const { return trt::float_power(*this, exponent); }
+inline const Tensor& Tensor::float_power_(const Tensor& exponent) const { return trt::float_power_(*this, exponent); }
 inline Tensor Tensor::float_power(Scalar exponent) const { return trt::float_power(*this, exponent); }
+inline const Tensor& Tensor::float_power_(Scalar exponent) const { return trt::float_power_(*this, exponent); }
 inline Tensor Tensor::float_cast() const { return trt::float_cast(*this); }
 inline Tensor Tensor::double_cast() const { return trt::double_cast(*this); }
 inline Tensor Tensor::half() const { return trt::half(*this); }
@@ -11030,13 +11664,16 @@ inline const Tensor& Tensor::index_fill_(std::int64_t dim, const Tensor& index, 
 inline Tensor Tensor::index_fill(std::int64_t dim, const Tensor& index, const Tensor& value) const { return trt::index_fill(*this, dim, index, value); }
 inline const Tensor& Tensor::index_fill_(std::int64_t dim, const Tensor& index, const Tensor& value) const { return trt::index_fill_(*this, dim, index, value); }
 inline Tensor Tensor::index_reduce(std::int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce, bool include_self) const { return trt::index_reduce(*this, dim, index, source, reduce, include_self); }
+inline const Tensor& Tensor::index_reduce_(std::int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce, bool include_self) const { return trt::index_reduce_(*this, dim, index, source, reduce, include_self); }
 inline Tensor Tensor::gather(std::int64_t dim, const Tensor& index, bool sparse_grad) const { return trt::gather(*this, dim, index, sparse_grad); }
 inline Tensor Tensor::scatter(std::int64_t dim, const Tensor& index, const Tensor& src) const { return trt::scatter(*this, dim, index, src); }
 inline const Tensor& Tensor::scatter_(std::int64_t dim, const Tensor& index, const Tensor& src) const { return trt::scatter_(*this, dim, index, src); }
 inline Tensor Tensor::scatter(std::int64_t dim, const Tensor& index, Scalar value) const { return trt::scatter(*this, dim, index, value); }
 inline const Tensor& Tensor::scatter_(std::int64_t dim, const Tensor& index, Scalar value) const { return trt::scatter_(*this, dim, index, value); }
 inline Tensor Tensor::scatter(std::int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce) const { return trt::scatter(*this, dim, index, src, reduce); }
+inline const Tensor& Tensor::scatter_(std::int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce) const { return trt::scatter_(*this, dim, index, src, reduce); }
 inline Tensor Tensor::scatter(std::int64_t dim, const Tensor& index, Scalar value, const std::string& reduce) const { return trt::scatter(*this, dim, index, value, reduce); }
+inline const Tensor& Tensor::scatter_(std::int64_t dim, const Tensor& index, Scalar value, const std::string& reduce) const { return trt::scatter_(*this, dim, index, value, reduce); }
 inline Tensor Tensor::scatter_add(std::int64_t dim, const Tensor& index, const Tensor& src) const { return trt::scatter_add(*this, dim, index, src); }
 inline const Tensor& Tensor::scatter_add_(std::int64_t dim, const Tensor& index, const Tensor& src) const { return trt::scatter_add_(*this, dim, index, src); }
 inline Tensor Tensor::scatter_reduce(std::int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce, bool include_self) const { return trt::scatter_reduce(*this, dim, index, src, reduce, include_self); }
@@ -11056,6 +11693,7 @@ inline Tensor Tensor::masked_select(const Tensor& mask) const { return trt::mask
 inline Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const { return trt::masked_scatter(*this, mask, source); }
 inline const Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const { return trt::masked_scatter_(*this, mask, source); }
 inline Tensor Tensor::nonzero() const { return trt::nonzero(*this); }
+inline Tensor Tensor::nonzero_static(std::int64_t size, std::int64_t fill_value) const { return trt::nonzero_static(*this, size, fill_value); }
 inline Tensor Tensor::argwhere() const { return trt::argwhere(*this); }
 inline Tensor Tensor::flip(IntArrayRef dims) const { return trt::flip(*this, dims); }
 inline Tensor Tensor::fliplr() const { return trt::fliplr(*this); }
@@ -11073,6 +11711,8 @@ inline Tensor Tensor::constant_pad_nd(IntArrayRef pad, Scalar value) const { ret
 inline Tensor Tensor::select_scatter(const Tensor& src, std::int64_t dim, std::int64_t index) const { return trt::select_scatter(*this, src, dim, index); }
 inline Tensor Tensor::slice_scatter(const Tensor& src, std::int64_t dim, std::optional<std::int64_t> start, std::optional<std::int64_t> end, std::int64_t step) const { return trt::slice_scatter(*this, src, dim, start, end, step); }
 inline Tensor Tensor::diagonal_scatter(const Tensor& src, std::int64_t offset, std::int64_t dim1, std::int64_t dim2) const { return trt::diagonal_scatter(*this, src, offset, dim1, dim2); }
+inline Tensor Tensor::as_strided_scatter(const Tensor& src, IntArrayRef size, IntArrayRef stride, std::optional<std::int64_t> storage_offset) const { return trt::as_strided_scatter(*this, src, size, stride, storage_offset); }
+inline const Tensor& Tensor::fill_diagonal_(Scalar fill_value, bool wrap) const { return trt::fill_diagonal_(*this, fill_value, wrap); }
 inline Tensor Tensor::repeat(IntArrayRef repeats) const { return trt::repeat(*this, repeats); }
 inline Tensor Tensor::tile(IntArrayRef dims) const { return trt::tile(*this, dims); }
 inline Tensor Tensor::repeat_interleave(std::int64_t repeats, std::optional<std::int64_t> dim, std::optional<std::int64_t> output_size) const { return trt::repeat_interleave(*this, repeats, dim, output_size); }
@@ -11174,9 +11814,11 @@ inline Tensor Tensor::softmax(std::int64_t dim, std::optional<DType> dtype) cons
 inline Tensor Tensor::log_softmax(std::int64_t dim, std::optional<DType> dtype) const { return trt::log_softmax(*this, dim, dtype); }
 inline Tensor Tensor::softmin(std::int64_t dim, std::optional<DType> dtype) const { return trt::softmin(*this, dim, dtype); }
 inline Tensor Tensor::gelu(const std::string& approximate) const { return trt::gelu(*this, approximate); }
+inline const Tensor& Tensor::gelu_(const std::string& approximate) const { return trt::gelu_(*this, approximate); }
 inline Tensor Tensor::glu(std::int64_t dim) const { return trt::glu(*this, dim); }
 inline Tensor Tensor::prelu(const Tensor& weight) const { return trt::prelu(*this, weight); }
 inline Tensor Tensor::rrelu(double lower, double upper, bool training, const Generator& generator) const { return trt::rrelu(*this, lower, upper, training, generator); }
+inline const Tensor& Tensor::rrelu_(double lower, double upper, bool training, const Generator& generator) const { return trt::rrelu_(*this, lower, upper, training, generator); }
 inline Tensor Tensor::im2col(IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) const { return trt::im2col(*this, kernel_size, dilation, padding, stride); }
 inline Tensor Tensor::col2im(IntArrayRef output_size, IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) const { return trt::col2im(*this, output_size, kernel_size, dilation, padding, stride); }
 inline Tensor Tensor::one_hot(std::int64_t num_classes) const { return trt::one_hot(*this, num_classes); }
@@ -11204,6 +11846,10 @@ inline Tensor Tensor::lp_pool3d(double norm_type, IntArrayRef kernel_size, Optio
 inline Tensor Tensor::adaptive_avg_pool3d(IntArrayRef output_size) const { return trt::adaptive_avg_pool3d(*this, output_size); }
 inline Tensor Tensor::adaptive_max_pool3d(IntArrayRef output_size) const { return trt::adaptive_max_pool3d(*this, output_size); }
 inline std::tuple<Tensor, Tensor> Tensor::adaptive_max_pool3d_with_indices(IntArrayRef output_size) const { return trt::adaptive_max_pool3d_with_indices(*this, output_size); }
+inline Tensor Tensor::fractional_max_pool2d(IntArrayRef kernel_size, OptionalIntArrayRef output_size, OptionalArrayRef<double> output_ratio, OptionalTensorRef random_samples, const Generator& generator) const { return trt::fractional_max_pool2d(*this, kernel_size, output_size, output_ratio, random_samples, generator); }
+inline std::tuple<Tensor, Tensor> Tensor::fractional_max_pool2d_with_indices(IntArrayRef kernel_size, OptionalIntArrayRef output_size, OptionalArrayRef<double> output_ratio, OptionalTensorRef random_samples, const Generator& generator) const { return trt::fractional_max_pool2d_with_indices(*this, kernel_size, output_size, output_ratio, random_samples, generator); }
+inline Tensor Tensor::fractional_max_pool3d(IntArrayRef kernel_size, OptionalIntArrayRef output_size, OptionalArrayRef<double> output_ratio, OptionalTensorRef random_samples, const Generator& generator) const { return trt::fractional_max_pool3d(*this, kernel_size, output_size, output_ratio, random_samples, generator); }
+inline std::tuple<Tensor, Tensor> Tensor::fractional_max_pool3d_with_indices(IntArrayRef kernel_size, OptionalIntArrayRef output_size, OptionalArrayRef<double> output_ratio, OptionalTensorRef random_samples, const Generator& generator) const { return trt::fractional_max_pool3d_with_indices(*this, kernel_size, output_size, output_ratio, random_samples, generator); }
 inline Tensor Tensor::add(const Tensor& other, Scalar alpha) const { return trt::add(*this, other, alpha); }
 inline const Tensor& Tensor::add_(const Tensor& other, Scalar alpha) const { return trt::add_(*this, other, alpha); }
 inline Tensor Tensor::add(Scalar other, Scalar alpha) const { return trt::add(*this, other, alpha); }
@@ -11466,6 +12112,9 @@ inline Tensor Tensor::softsign() const { return trt::softsign(*this); }
 inline const Tensor& Tensor::uniform_(double from, double to, const Generator& generator) const { return trt::uniform_(*this, from, to, generator); }
 inline const Tensor& Tensor::normal_(double mean, double std, const Generator& generator) const { return trt::normal_(*this, mean, std, generator); }
 inline const Tensor& Tensor::exponential_(double lambd, const Generator& generator) const { return trt::exponential_(*this, lambd, generator); }
+inline const Tensor& Tensor::cauchy_(double median, double sigma, const Generator& generator) const { return trt::cauchy_(*this, median, sigma, generator); }
+inline const Tensor& Tensor::log_normal_(double mean, double std, const Generator& generator) const { return trt::log_normal_(*this, mean, std, generator); }
+inline const Tensor& Tensor::geometric_(double p, const Generator& generator) const { return trt::geometric_(*this, p, generator); }
 inline const Tensor& Tensor::bernoulli_(double p, const Generator& generator) const { return trt::bernoulli_(*this, p, generator); }
 inline const Tensor& Tensor::bernoulli_(const Tensor& p, const Generator& generator) const { return trt::bernoulli_(*this, p, generator); }
 inline const Tensor& Tensor::random_(const Generator& generator) const { return trt::random_(*this, generator); }
@@ -11473,6 +12122,7 @@ inline const Tensor& Tensor::random_(std::int64_t to, const Generator& generator
 inline const Tensor& Tensor::random_(std::int64_t from, std::optional<std::int64_t> to, const Generator& generator) const { return trt::random_(*this, from, to, generator); }
 inline Tensor Tensor::bernoulli(const Generator& generator) const { return trt::bernoulli(*this, generator); }
 inline Tensor Tensor::bernoulli(double p, const Generator& generator) const { return trt::bernoulli(*this, p, generator); }
+inline Tensor Tensor::poisson(const Generator& generator) const { return trt::poisson(*this, generator); }
 inline Tensor Tensor::multinomial(std::int64_t num_samples, bool replacement, const Generator& generator) const { return trt::multinomial(*this, num_samples, replacement, generator); }
 inline Tensor Tensor::sum(OptionalIntArrayRef dim, bool keepdim, std::optional<DType> dtype) const { return trt::sum(*this, dim, keepdim, dtype); }
 inline Tensor Tensor::sum_to_size(IntArrayRef size) const { return trt::sum_to_size(*this, size); }
@@ -11558,6 +12208,17 @@ inline std::vector<Tensor> Tensor::split(std::int64_t split_size, std::int64_t d
 inline std::vector<Tensor> Tensor::split(IntArrayRef split_sizes, std::int64_t dim) const { return trt::split(*this, split_sizes, dim); }
 inline std::vector<Tensor> Tensor::chunk(std::int64_t chunks, std::int64_t dim) const { return trt::chunk(*this, chunks, dim); }
 inline std::vector<Tensor> Tensor::unbind(std::int64_t dim) const { return trt::unbind(*this, dim); }
+inline const Tensor& Tensor::transpose_(std::int64_t dim0, std::int64_t dim1) const { return trt::transpose_(*this, dim0, dim1); }
+inline const Tensor& Tensor::swapaxes_(std::int64_t axis0, std::int64_t axis1) const { return trt::swapaxes_(*this, axis0, axis1); }
+inline const Tensor& Tensor::swapdims_(std::int64_t dim0, std::int64_t dim1) const { return trt::swapdims_(*this, dim0, dim1); }
+inline const Tensor& Tensor::t_() const { return trt::t_(*this); }
+inline const Tensor& Tensor::squeeze_() const { return trt::squeeze_(*this); }
+inline const Tensor& Tensor::squeeze_(std::int64_t dim) const { return trt::squeeze_(*this, dim); }
+inline const Tensor& Tensor::squeeze_(IntArrayRef dim) const { return trt::squeeze_(*this, dim); }
+inline const Tensor& Tensor::unsqueeze_(std::int64_t dim) const { return trt::unsqueeze_(*this, dim); }
+inline const Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<std::int64_t> storage_offset) const { return trt::as_strided_(*this, size, stride, storage_offset); }
+inline const Tensor& Tensor::resize_(IntArrayRef size) const { return trt::resize_(*this, size); }
+inline const Tensor& Tensor::resize_as_(const Tensor& the_template) const { return trt::resize_as_(*this, the_template); }
 inline Tensor Tensor::special_erfcx() const { return trt::special_erfcx(*this); }
 inline Tensor Tensor::special_log_ndtr() const { return trt::special_log_ndtr(*this); }
 inline Tensor Tensor::special_ndtri() const { return trt::special_ndtri(*this); }

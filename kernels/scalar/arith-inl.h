@@ -298,25 +298,25 @@ HWY_NOINLINE V floordiv(D d, V a, V b) {
   }
 }
 
-// NaN if either is NaN.
+// NaN if either is NaN; of equal arguments (0 and -0) the first, as PyTorch.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V maximum(D, V a, V b) {
   if constexpr (kIsInt<D>) return hn::Max(a, b);
-  // The x86 instruction returns b when either is NaN, so only a needs a look; the portable target returns the other
-  // one.
+  // The x86 instruction returns its second operand when either is NaN or both are zero, so with the operands exchanged only b needs a look; the
+  // portable target returns the other one.
   else if constexpr (TRT_PRIM_VECTOR)
-    return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, b));
+    return hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a));
   else
-    return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, hn::Max(a, b)));
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a)));
 }
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V minimum(D, V a, V b) {
   if constexpr (kIsInt<D>)
     return hn::Min(a, b);
   else if constexpr (TRT_PRIM_VECTOR)
-    return hn::IfThenElse(hn::IsNaN(a), a, hn::Min(a, b));
+    return hn::IfThenElse(hn::IsNaN(b), b, hn::Min(b, a));
   else
-    return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, hn::Min(a, b)));
+    return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, hn::Min(b, a)));
 }
 // NaN only if both are NaN. Of equal arguments (0 and -0) the first: with the operands exchanged, Max and Min return
 // it, and it also when the other one is NaN.

@@ -165,6 +165,13 @@ HWY_NOINLINE V pow(D d, V a, V b) {
     if (hn::AllTrue(d, hn::Eq(b, constant(d, 3)))) return hn::Mul(hn::Mul(a, a), a);
     if (hn::AllTrue(d, hn::Eq(b, constant(d, 1)))) return a;
     if (hn::AllTrue(d, hn::Eq(b, constant(d, -1)))) return hn::Div(constant(d, 1), a);
+    if (hn::AllTrue(d, hn::Eq(b, constant(d, -2)))) return hn::Div(constant(d, 1), hn::Mul(a, a));
+    if (hn::AllTrue(d, hn::Eq(hn::Abs(b), constant(d, 0.5)))) {
+      // Unlike the root, the power of -0 and -infinity is not negative and not NaN.
+      const V infinity = hn::Inf(d);
+      const V root = hn::Sqrt(hn::Add(hn::IfThenElse(hn::Eq(a, hn::Neg(infinity)), infinity, a), hn::Zero(d)));
+      return hn::IfThenElse(hn::Lt(b, hn::Zero(d)), hn::Div(constant(d, 1), root), root);
+    }
     if constexpr (kIsFloat<D>) {
       const V one = constant(d, 1), zero = hn::Zero(d), half = constant(d, 0.5), abs_a = hn::Abs(a);
       V r = via_double(

@@ -453,6 +453,13 @@ TRT_EXPORT trt_status* trt_lp_poolnd_create(double norm_type, const int64_t* ker
 TRT_EXPORT trt_status* trt_max_unpoolnd_create(const int64_t* kernel_size, size_t ndim, const trt_poolnd_options* options, trt_module** out) {
   return create("trt_max_unpoolnd_create", out, [&] { return nn::max_unpool(int_list(kernel_size, ndim, "kernel_size"), pool_options(options)); });
 }
+TRT_EXPORT trt_status* trt_fractional_max_poolnd_create(const int64_t* kernel_size, size_t ndim, const int64_t* output_size, size_t output_size_count,
+                                                        const double* output_ratio, size_t output_ratio_count, trt_module** out) {
+  return create("trt_fractional_max_poolnd_create", out, [&] {
+    const auto ratio = optional_float_list(output_ratio, output_ratio_count, "output_ratio");
+    return nn::fractional_max_pool(int_list(kernel_size, ndim, "kernel_size"), optional_int_list(output_size, output_size_count, "output_size"), ratio);
+  });
+}
 TRT_EXPORT trt_status* trt_adaptive_avg_poolnd_create(const int64_t* output_size, size_t ndim, trt_module** out) {
   return create("trt_adaptive_avg_poolnd_create", out, [&] { return nn::adaptive_avg_pool(int_list(output_size, ndim, "output_size")); });
 }

@@ -116,6 +116,11 @@ TensorImpl* TensorImpl::create_contiguous(intrusive_ptr<StorageImpl> storage, DT
   return impl;
 }
 
+void TensorImpl::set_geometry_in_place(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  const DimVector sizes_copy(sizes.data(), sizes.size()), strides_copy(strides.data(), strides.size());
+  set_geometry(sizes_copy, strides_copy, offset);
+}
+
 void TensorImpl::set_storage(intrusive_ptr<StorageImpl> storage, DType dtype, IntArrayRef sizes, IntArrayRef strides,
                              int64_t offset) {
   DimVector sizes_copy(sizes.data(), sizes.size()), strides_copy(strides.data(), strides.size());

@@ -67,6 +67,8 @@ class TensorImpl final : public RefCounted<TensorImpl> {
   uint32_t version() const { return storage_->version() + version_offset_; }
   // Replaces storage and geometry (set_data, resize of an out tensor). Keeps autograd metadata.
   void set_storage(intrusive_ptr<StorageImpl> storage, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+  // Other sizes, strides and offset over the same memory, which must hold them (not checked). The version stays: the caller raises the storage's.
+  void set_geometry_in_place(IntArrayRef sizes, IntArrayRef strides, int64_t offset);
   // Throws kInternal when sizes, strides, offset and storage do not fit together.
   void verify() const;
 

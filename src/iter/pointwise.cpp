@@ -85,6 +85,9 @@ Types infer_types(const PointwiseOp& op, ArrayRef<PointwiseInput> in, ArrayRef<S
   if (op.promotion == Promotion::BoolToInt && common == DType::Bool) common = DType::Int64;
   const uint8_t kind = is_complex(common) ? kTakesComplex : is_floating(common) ? kTakesFloat : common == DType::Bool ? kTakesBool : kTakesInt;
   if (!(op.kinds & kind)) throw_dtype(op, common, in);
+  if (op.kinds & kNoBoolOperand)
+    for (const auto& i : in)
+      if (i.tensor ? i.tensor->dtype() == DType::Bool : i.scalar->is_bool()) throw_dtype(op, DType::Bool, in);
   const bool compare = op.promotion == Promotion::Compare || op.promotion == Promotion::IntToFloatCompare;
   return {common, compare ? DType::Bool : op.kinds & kRealResult ? real_dtype(common) : common};
 }

@@ -27,7 +27,8 @@ enum class Promotion : uint8_t {
 };
 
 // Which kinds of compute dtype the operator takes.
-enum PointwiseKinds : uint8_t { kTakesFloat = 1, kTakesInt = 2, kTakesBool = 4, kTakesComplex = 8, kRealResult = 16 /* complex operands give a real result */ };
+enum PointwiseKinds : uint8_t { kTakesFloat = 1, kTakesInt = 2, kTakesBool = 4, kTakesComplex = 8, kRealResult = 16 /* complex operands give a real result */,
+                                kNoBoolOperand = 32 /* no operand is bool, also where the others make the common dtype another one */ };
 
 struct PointwiseOp {
   const char* name;

@@ -138,6 +138,8 @@ ModulePtr avg_pool(IntArrayRef kernel_size, const PoolOptions& options);
 ModulePtr lp_pool(double norm_type, IntArrayRef kernel_size, const PoolOptions& options);
 // Inputs: x and the indices of the maxima.
 ModulePtr max_unpool(IntArrayRef kernel_size, const PoolOptions& options);
+// Of two or three dimensions; one of size and ratio is given, with one number or one for each dimension.
+ModulePtr fractional_max_pool(IntArrayRef kernel_size, std::optional<IntArrayRef> output_size, std::optional<ArrayRef<double>> output_ratio);
 ModulePtr adaptive_avg_pool(IntArrayRef output_size);
 ModulePtr adaptive_max_pool(IntArrayRef output_size);
 

@@ -286,6 +286,24 @@ ModulePtr max_unpool(IntArrayRef kernel, const PoolOptions& o) {
       name, "input", "indices",
       [=](const Tensor& x, const Tensor& indices) { return f(x, indices, w.kernel(), w.stride(), w.padding(), std::nullopt); }, pool_repr(w, python_tuple));
 }
+ModulePtr fractional_max_pool(IntArrayRef kernel, std::optional<IntArrayRef> output_size, std::optional<ArrayRef<double>> output_ratio) {
+  const size_t dims = checked_dims("FractionalMaxPool", kernel);
+  const std::string name = str_cat("FractionalMaxPool", dims, "d");
+  TRT_CHECK(dims > 1, name, ": two or three sizes of the kernel are needed, got ", kernel);
+  TRT_CHECK(output_size.has_value() != output_ratio.has_value(), name, ": either output_size or output_ratio is needed");
+  const size_t given = output_size ? output_size->size() : output_ratio->size();
+  TRT_CHECK(given == 1 || given == dims, name, ": one number or ", dims, " are needed for the output, got ", given);
+  const std::vector<int64_t> size(output_size ? output_size->begin() : nullptr, output_size ? output_size->end() : nullptr);
+  const std::vector<double> ratio(output_size ? nullptr : output_ratio->begin(), output_size ? nullptr : output_ratio->end());
+  for (int64_t n : kernel) TRT_CHECK(n > 0, name, ": the kernel size must be positive, got ", kernel);
+  for (int64_t n : size) TRT_CHECK(n >= 0, name, ": output_size must not be negative, got ", IntArrayRef(size));
+  for (double r : ratio) TRT_CHECK(r > 0 && r < 1, name, ": output_ratio must lie in (0, 1), got ", r);
+  const auto f = dims == 2 ? op::fractional_max_pool2d : op::fractional_max_pool3d;
+  return plain(name, [=, kernel = DimVector(kernel.data(), kernel.size())](const Tensor& x, const Module&) {
+    return f(x, kernel, size.empty() ? std::nullopt : std::optional(IntArrayRef(size)), ratio.empty() ? std::nullopt : std::optional(ArrayRef<double>(ratio)),
+             Tensor(), nullptr);
+  });
+}
 ModulePtr adaptive_avg_pool(IntArrayRef output_size) {
   return adaptive_pool("AdaptiveAvgPool", output_size, {op::adaptive_avg_pool1d, op::adaptive_avg_pool2d, op::adaptive_avg_pool3d});
 }

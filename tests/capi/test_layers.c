@@ -504,6 +504,9 @@ static void test_pairs_and_activations(void** state) {
   ok(trt_pairwise_distance_create(2, 1e-6, true, &m));
   CHECK(m, "PairwiseDistance()", IN(x, flipped), {{3, 1}, 5.670980752, 11.34196447});
   const double two = 2;
+  // One window over all leaves nothing to draw.
+  ok(trt_fractional_max_poolnd_create(LIST(3, 4), 2, LIST(1), 1, NULL, 0, &m));
+  CHECK(m, "FractionalMaxPool2d()", IN(ramp(1, 1, 3, 4, 0)), {{1, 1, 1, 1}, 1.1, 1.1});
   ok(trt_upsampling2d_create(NULL, 0, &two, 1, false, &m));
   CHECK(m, "UpsamplingNearest2d(scale_factor=2.0, mode='nearest')", IN(ramp(1, 1, 3, 4, 0)), {{1, 1, 6, 8}, 0.8, -0.5});
   ok(trt_upsampling2d_create(LIST(4, 5), 2, NULL, 0, true, &m));
@@ -517,6 +520,12 @@ static void test_pairs_and_activations(void** state) {
   fails(trt_lp_poolnd_create(2, LIST(2, 2, 2, 2), 4, NULL, &m), TRT_INVALID_ARGUMENT, "LPPool: one to three");
   fails(trt_max_unpoolnd_create(LIST(0), 1, NULL, &m), TRT_INVALID_ARGUMENT, "MaxUnpool1d: kernel size");
   fails(trt_upsampling2d_create(NULL, 0, NULL, 0, true, &m), TRT_INVALID_ARGUMENT, "UpsamplingBilinear2d: either size");
+  const double ratio = 0.5, whole = 1;
+  fails(trt_fractional_max_poolnd_create(LIST(2), 1, LIST(2), 1, NULL, 0, &m), TRT_INVALID_ARGUMENT, "FractionalMaxPool1d: two or three");
+  fails(trt_fractional_max_poolnd_create(LIST(2, 2), 2, NULL, 0, NULL, 0, &m), TRT_INVALID_ARGUMENT, "FractionalMaxPool2d: either output_size");
+  fails(trt_fractional_max_poolnd_create(LIST(2, 2), 2, LIST(2), 1, &ratio, 1, &m), TRT_INVALID_ARGUMENT, "FractionalMaxPool2d: either output_size");
+  fails(trt_fractional_max_poolnd_create(LIST(2, 2), 2, LIST(2, 2, 2), 3, NULL, 0, &m), TRT_INVALID_ARGUMENT, "one number or 2");
+  fails(trt_fractional_max_poolnd_create(LIST(2, 2), 2, NULL, 0, &whole, 1, &m), TRT_INVALID_ARGUMENT, "output_ratio must lie in (0, 1)");
   assert_null(m);
   ok(trt_softmax2d_create(&m));
   x = ramp(2, 3, 0, 0, 0);

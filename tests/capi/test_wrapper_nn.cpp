@@ -69,6 +69,8 @@ void more_layers(void**) {
     assert_true(nn::MaxUnpool2d(2).forward(top2, at2).sum().item<double>() == 32);
     assert_true(says(nn::MaxUnpool3d(nn::MaxUnpool3dOptions(2).stride(1)), "MaxUnpool3d(kernel_size=(2, 2, 2), stride=(1, 1, 1), padding=(0, 0, 0))"));
   }
+  assert_true(nn::FractionalMaxPool2d(nn::FractionalMaxPool2dOptions(2).output_ratio({0.5}))(trt::ones({2, 3, 6, 8})).sizes() == Ints({2, 3, 3, 4}) &&
+              nn::FractionalMaxPool3d(nn::FractionalMaxPool3dOptions({2, 2, 1}).output_size({2}))(trt::ones({3, 4, 4, 4})).sizes() == Ints({3, 2, 2, 2}));
   assert_true(says(nn::UpsamplingNearest2d(nn::UpsampleOptions().size({3})), "UpsamplingNearest2d(size=3, mode='nearest')") &&
               says(nn::UpsamplingBilinear2d(nn::UpsampleOptions().scale_factor({2})), "UpsamplingBilinear2d(scale_factor=2.0, mode='bilinear')"));
   assert_true(nn::CosineSimilarity()(trt::ones({2, 3}), trt::ones({2, 3})).sizes() == Ints({2}) &&

@@ -535,8 +535,8 @@ bool exact_float(Op op, T a, T b, T& r) {
     case Op::fmod: r = std::fmod(a, b); break;
     case Op::remainder: r = ref_remainder(a, b); break;
     case Op::floordiv: r = ref_floordiv(a, b); break;
-    case Op::maximum: r = nan ? a + b : a > b ? a : b; break;
-    case Op::minimum: r = nan ? a + b : a < b ? a : b; break;
+    case Op::maximum: r = nan ? a + b : a >= b ? a : b; break;
+    case Op::minimum: r = nan ? a + b : a <= b ? a : b; break;
     case Op::fmax: r = std::isnan(b) ? a : std::isnan(a) ? b : a < b ? b : a; break;
     case Op::fmin: r = std::isnan(b) ? a : std::isnan(a) ? b : a > b ? b : a; break;
     case Op::copysign: r = std::copysign(a, b); break;

@@ -810,5 +810,115 @@ class Cancelling(unittest.TestCase):
         self.assertEqual(trt.ones(2).sum().item(), 2)
 
 
+class ViewsInPlace(unittest.TestCase):
+    """transpose_, squeeze_, ...: the same tensor with another geometry."""
+
+    FORMS = (("transpose_", (0, 2)), ("swapaxes_", (0, -1)), ("swapdims_", (1, 2)), ("squeeze_", ()), ("squeeze_", (1,)), ("squeeze_", ([0, 1],)), ("unsqueeze_", (-1,)),
+             ("as_strided_", ((4, 2), (1, 4))))
+
+    def test_values_and_gradients(self):
+        for name, args in self.FORMS:
+            with self.subTest(name=name, args=args):
+                data = trt.arange(8.0).reshape(2, 1, 4)
+                x = data.clone().requires_grad_()
+                expected = getattr(x, name[:-1])(*args)
+                weights = trt.rand(expected.shape)
+                (expected * 3 * weights).sum().backward()
+                y = data.clone().requires_grad_()
+                z = y * 3
+                version = z._version
+                self.assertIs(getattr(z, name)(*args), z)
+                self.assertEqual((z.shape, z.stride()), (expected.shape, expected.stride()))
+                self.assertGreater(z._version, version)
+                self.assertTrue(trt.equal(z, expected * 3))
+                (z * weights).sum().backward()
+                self.assertTrue(trt.equal(x.grad, y.grad))
+                plain = data.clone()
+                pointer = plain.data_ptr()
+                getattr(plain, name)(*args)
+                self.assertTrue(trt.equal(plain * 3, z.detach()))
+                self.assertEqual(plain.data_ptr(), pointer)
+                meta = data.to("meta")
+                getattr(meta, name)(*args)
+                self.assertEqual((meta.shape, meta.stride()), (z.shape, z.stride()))
+        vector = trt.rand(3)
+        self.assertIs(vector.t_(), vector)
+        self.assertEqual(trt.rand(2, 3).t_().shape, (3, 2))
+
+    def test_second_gradient(self):
+        x = trt.rand(2, 3, dtype=trt.float64, requires_grad=True)
+        y = (x * x * x).t_()
+        (g,) = trt.autograd.grad((y * trt.arange(6.0, dtype=trt.float64).reshape(3, 2)).sum(), x, create_graph=True)
+        (gg,) = trt.autograd.grad(g.sum(), x)
+        trt.testing.assert_close(gg.detach(), (6 * x * trt.arange(6.0, dtype=trt.float64).reshape(3, 2).t()).detach())
+
+    def test_a_view_of_something(self):
+        x = trt.rand(3, 4, requires_grad=True)
+        base = x * 2
+        row = base[1]
+        row.unsqueeze_(0)
+        row.mul_(5)
+        self.assertEqual(row.shape, (1, 4))
+        base.sum().backward()
+        self.assertEqual(x.grad.tolist(), [[2.0] * 4, [10.0] * 4, [2.0] * 4])
+
+    def test_other_views_of_it(self):
+        x = trt.rand(3, 4, requires_grad=True)
+        y = x * 2
+        row = y[1]
+        y.t_()
+        row.mul_(5)
+        self.assertEqual(y.shape, (4, 3))
+        (y * trt.arange(12.0).reshape(4, 3)).sum().backward()
+        expected = 2 * trt.arange(12.0).reshape(4, 3).t()
+        expected[1] *= 5
+        trt.testing.assert_close(x.grad, expected)
+
+    def test_what_was_saved_is_checked(self):
+        x = trt.rand(2, 3, requires_grad=True)
+        y = x * 1
+        z = (y * y).sum()
+        y.t_()
+        with self.assertRaisesRegex(RuntimeError, "changed by an in-place operation"):
+            z.backward()
+
+    def test_leaves(self):
+        x = trt.rand(2, 3, requires_grad=True)
+        with self.assertRaisesRegex(RuntimeError, r"t_: a leaf tensor that requires gradients \(float32\[2, 3\]\) is changed in place"):
+            x.t_()
+        with trt.no_grad():
+            x.t_()
+        (x * 2).sum().backward()
+        self.assertEqual(x.grad.shape, (3, 2))
+        with trt.no_grad(), self.assertRaisesRegex(RuntimeError, "has a gradient"):
+            x.t_()
+        y = x * 2
+        with trt.no_grad(), self.assertRaisesRegex(RuntimeError, "has a history"):
+            y.t_()
+        self.assertEqual((x.shape, y.shape), ((3, 2), (3, 2)))
+
+    def test_bad_arguments_change_nothing(self):
+        x = trt.rand(2, 3)
+        version = x._version
+        for call in (lambda: x.transpose_(0, 5), lambda: x.unsqueeze_(7), lambda: x.squeeze_(4), lambda: x.as_strided_((9, 9), (1, 1)), lambda: trt.rand(2, 2, 2).t_(),
+                     lambda: x.resize_(-1, 2), lambda: x.resize_(2 ** 62, 2 ** 62)):
+            with self.assertRaises((RuntimeError, IndexError)):
+                call()
+        self.assertEqual((x.shape, x.stride(), x._version), ((2, 3), (3, 1), version))
+
+    def test_resize(self):
+        x = trt.arange(6.0).reshape(2, 3)
+        pointer = x.data_ptr()
+        self.assertEqual(x.resize_(2, 2).tolist(), [[0, 1], [2, 3]])
+        self.assertEqual(x.resize_(3, 2).tolist(), [[0, 1], [2, 3], [4, 5]])
+        self.assertEqual(x.data_ptr(), pointer)
+        self.assertEqual(x.resize_(2, 5)[0].tolist(), [0, 1, 2, 3, 4])
+        self.assertEqual(x.resize_as_(trt.rand(3)).tolist(), [0, 1, 2])
+        self.assertEqual(trt.empty(0).resize_(2, 2).shape, (2, 2))
+        self.assertEqual(trt.empty(4, 4).t().resize_(2, 2).stride(), (2, 1))
+        with self.assertRaisesRegex(RuntimeError, "requires gradients"):
+            trt.rand(2, requires_grad=True).resize_(3)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -432,6 +432,8 @@ class SameAsTheLibrary(unittest.TestCase):
         (lambda: nn.LPPool1d(2.0, 3, stride=2), lambda: c_module("lp_poolnd", 2.0, (3,), struct="poolnd", stride=(2, 0, 0)), [(1, 2, 7)]),
         (lambda: nn.LPPool2d(4.0, (2, 3), ceil_mode=True), lambda: c_module("lp_poolnd", 4.0, (2, 3), struct="poolnd", ceil_mode=True), [(1, 2, 5, 6)]),
         (lambda: nn.LPPool3d(2.0, 2), lambda: c_module("lp_poolnd", 2.0, (2, 2, 2), None), [(1, 2, 4, 4, 4)]),
+        (lambda: nn.FractionalMaxPool2d((2, 3), output_size=3), lambda: c_module("fractional_max_poolnd", (2, 3), (3,), None), [(2, 3, 6, 7)]),
+        (lambda: nn.FractionalMaxPool3d(2, output_ratio=(0.5, 0.6, 0.4)), lambda: c_module("fractional_max_poolnd", (2, 2, 2), None, (0.5, 0.6, 0.4)), [(3, 6, 7, 6)]),
         (lambda: nn.Upsample(scale_factor=(2.0, 1.5), mode="bilinear", align_corners=False),
          lambda: c_module("upsample", None, (2.0, 1.5), "bilinear", False, None), [(1, 2, 3, 4)]),
         (lambda: nn.UpsamplingNearest2d(scale_factor=2), lambda: c_module("upsampling2d", None, (2.0,), False), [(1, 2, 3, 4)]),

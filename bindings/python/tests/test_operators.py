@@ -129,7 +129,7 @@ class Completeness(unittest.TestCase):
         self.assertIs(type(trt.add), type(len))
         for name in ("add", "sum", "view", "exp_", "masked_fill_", "float", "contiguous"):
             self.assertTrue(hasattr(trt.Tensor, name), name)
-        self.assertFalse(hasattr(trt, "exp_"))
+        self.assertTrue(trt.exp_ and not hasattr(trt, "uniform_"))  # in-place forms of functions
         self.assertIs(trt.float, trt.float32)  # not the method's function
         self.assertTrue(callable(F.conv2d) and callable(F.cross_entropy) and callable(F.gelu))
 
@@ -199,6 +199,167 @@ class Factories(unittest.TestCase):
             self.assertTrue(message.startswith(name + ": ") and message.count(": ") == 1, message)
             self.assertEqual(message.endswith(f" (in {inner})"), inner is not None, message)
             self.assertEqual(caught.exception.op, name)
+
+
+class LaterOperators(unittest.TestCase):
+    """Values recorded from PyTorch 2.15."""
+
+    def test_fractional_max_pool(self):
+        F = trt.nn.functional
+        x = ((trt.arange(45.0) * 37) % 101).reshape(1, 1, 5, 9)
+        s = trt.tensor([[[0.3, 0.8]]])
+        y, at = F.fractional_max_pool2d(x, (2, 3), output_size=(3, 4), _random_samples=s, return_indices=True)
+        self.assertEqual(y.tolist(), [[[[74, 77, 84, 94], [97, 77, 80, 87], [93, 100, 73, 83]]]])
+        self.assertEqual(at.tolist(), [[[[2, 13, 5, 8], [19, 13, 24, 16], [38, 30, 32, 35]]]])
+        self.assertEqual(F.fractional_max_pool2d(x, 2, output_ratio=(0.5, 0.4), _random_samples=s).tolist(), [[[[67, 77, 94], [90, 100, 83]]]])
+        v = ((trt.arange(120.0) * 53) % 127).reshape(1, 4, 5, 6)
+        y, at = F.fractional_max_pool3d(v, 2, output_size=(2, 3, 3), _random_samples=trt.tensor([[[0.9, 0.25, 0.6]]]), return_indices=True)
+        self.assertEqual(y.tolist(), [[[[119, 109, 88], [120, 109, 88], [121, 110, 89]], [[124, 114, 93], [125, 114, 93], [126, 115, 94]]]])
+        self.assertEqual(at.tolist(), [[[[31, 38, 40], [43, 38, 40], [55, 50, 52]], [[91, 98, 100], [103, 98, 100], [115, 110, 112]]]])
+        # Each maximum lies where the index says, and gets the gradient.
+        x = trt.rand(2, 3, 9, 10, requires_grad=True)
+        y, at = F.fractional_max_pool2d(x, 3, output_size=4, return_indices=True)
+        self.assertTrue(trt.equal(x.flatten(2).gather(2, at.flatten(2)).reshape(y.shape), y))
+        y.sum().backward()
+        self.assertEqual(float(x.grad.sum()), y.numel())
+        layer = trt.nn.FractionalMaxPool2d(3, output_ratio=0.5)
+        self.assertEqual(layer(x).shape, (2, 3, 4, 5))
+        self.assertEqual(trt.nn.FractionalMaxPool3d(2, output_size=3)(trt.rand(2, 5, 5, 5)).shape, (2, 3, 3, 3))
+        trt.manual_seed(1)
+        first = F.fractional_max_pool2d(x, 3, output_size=4)
+        trt.manual_seed(1)
+        self.assertTrue(trt.equal(first, F.fractional_max_pool2d(x, 3, output_size=4)))
+        # Samples out of range do not lead out of the input.
+        for bad in (-5.0, 7.0, 1e30, -1e30, float("nan"), float("inf")):
+            F.fractional_max_pool2d(x, 3, output_size=4, _random_samples=trt.full((2, 3, 2), bad))
+        for kwargs, text in (({}, "output_size or output_ratio"), ({"output_size": 9}, "do not fit"), ({"output_ratio": 1.5}, r"output_ratio must lie in \(0, 1\)"),
+                             ({"output_size": 4, "_random_samples": trt.rand(1, 3, 2)}, "random_samples must have the shape"),
+                             ({"output_size": 4, "_random_samples": trt.rand(2, 3, 2).double()}, "random_samples must have the input's dtype")):
+            with self.assertRaisesRegex(RuntimeError, "fractional_max_pool2d: .*" + text):
+                F.fractional_max_pool2d(x, 3, **kwargs)
+
+    def test_max_pool_of_integers(self):
+        F = trt.nn.functional
+        x = trt.randint(-100, 100, (2, 3, 7, 8))
+        for dtype in (trt.int8, trt.int32, trt.int64):
+            y, at = F.max_pool2d(x.to(dtype), 3, 2, 1, 2, True, return_indices=True)
+            expected, places = F.max_pool2d(x.double(), 3, 2, 1, 2, True, return_indices=True)
+            self.assertTrue(y.dtype == dtype and trt.equal(y.double(), expected) and trt.equal(at, places))
+            self.assertTrue(trt.equal(F.max_pool3d(x.to(dtype), 2).double(), F.max_pool3d(x.double(), 2)))
+        self.assertTrue(trt.equal(F.max_pool2d(trt.full((1, 2, 2), -2 ** 63, dtype=trt.int64), 2), trt.full((1, 1, 1), -2 ** 63, dtype=trt.int64)))
+        with self.assertRaisesRegex(NotImplementedError, "max_pool2d: not supported for dtype bool"):
+            F.max_pool2d(trt.ones(1, 4, 4, dtype=trt.bool), 2)
+
+    def test_diagonals_and_parts(self):
+        self.assertEqual(trt.zeros(7, 3).fill_diagonal_(5, wrap=True).tolist(), [[5, 0, 0], [0, 5, 0], [0, 0, 5], [0, 0, 0], [5, 0, 0], [0, 5, 0], [0, 0, 5]])
+        self.assertEqual(trt.zeros(7, 3).fill_diagonal_(5).sum().item(), 15)
+        self.assertEqual(trt.zeros(2, 3).t().fill_diagonal_(5, True).tolist(), [[5, 0], [0, 5], [0, 0]])
+        self.assertEqual(trt.zeros(2, 2, 2).fill_diagonal_(1).tolist(), [[[1, 0], [0, 0]], [[0, 0], [0, 1]]])
+        self.assertEqual(trt.zeros(0, 3).fill_diagonal_(1, True).shape, (0, 3))
+        with self.assertRaisesRegex(RuntimeError, "fill_diagonal_: all dimensions must be equal"):
+            trt.zeros(2, 2, 3).fill_diagonal_(1)
+        m = trt.tensor([[1, 0], [2, 3]])
+        self.assertEqual(trt.nonzero_static(m, size=2).tolist(), [[0, 0], [1, 0]])
+        self.assertEqual(trt.nonzero_static(m, size=5, fill_value=-7).tolist(), [[0, 0], [1, 0], [1, 1], [-7, -7], [-7, -7]])
+        z = trt.zeros(3, 3)
+        self.assertEqual(trt.as_strided_scatter(z, trt.ones(2, 2), (2, 2), (1, 2)).tolist(), [[1, 1, 1], [1, 0, 0], [0, 0, 0]])
+        self.assertEqual(trt.as_strided_scatter(z[1:], trt.ones(2), (2,), (2,)).tolist(), [[1, 0, 1], [0, 0, 0]])
+        self.assertEqual(trt.as_strided_scatter(z[1:], trt.ones(2), (2,), (2,), 0).tolist(), [[0, 0, 0], [0, 0, 0]])
+        z = trt.zeros(2, 3).scatter_(1, trt.tensor([[0, 1], [1, 1]]), trt.tensor([[1.0, 2], [3, 4]]), reduce="add")
+        self.assertEqual(z.tolist(), [[1, 2, 0], [0, 7, 0]])
+        self.assertEqual(trt.ones(2, 3).scatter_(1, trt.tensor([[0, 1], [1, 1]]), 3.0, reduce="multiply").tolist(), [[3, 3, 1], [1, 9, 1]])
+
+    def test_ranges_and_norms(self):
+        self.assertEqual(trt.range(1, 2.5, 0.5).tolist(), [1, 1.5, 2, 2.5])
+        self.assertEqual(trt.range(5, 1, -2).tolist(), [5, 3, 1])
+        self.assertEqual(str(trt.range(0, 3, dtype=trt.int64)), "tensor([0, 1, 2, 3])")
+        w = trt.arange(12.0).reshape(3, 4)
+        trt.testing.assert_close(trt.norm_except_dim(w, 2, 0), w.pow(2).sum(1, keepdim=True).sqrt())
+        self.assertEqual(trt.norm_except_dim(w, 1, 1).tolist(), [[12, 15, 18, 21]])
+        self.assertAlmostEqual(float(trt.norm_except_dim(w, 2, -1)), 506 ** 0.5, places=4)
+        for p in (2, "nuc", 1, float("inf")):
+            self.assertEqual(trt.linalg.matrix_norm(trt.zeros(2, 0, 3), p).tolist(), [0, 0])
+        self.assertEqual(trt.fft.fftfreq(0).shape, (0,))
+
+    def test_low_rank(self):
+        trt.manual_seed(2)
+        for shape in ((9, 6), (6, 9), (2, 8, 5)):
+            a = trt.rand(*shape[:-1], 3, dtype=trt.float64) @ trt.rand(*shape[:-2], 3, shape[-1], dtype=trt.float64)
+            u, s, v = trt.svd_lowrank(a, q=4)
+            trt.testing.assert_close((u * s.unsqueeze(-2)) @ v.mT, a)
+            trt.testing.assert_close(s[..., :3], trt.linalg.svdvals(a)[..., :3])
+            u, s, v = trt.pca_lowrank(a, q=3)
+            trt.testing.assert_close(s, trt.linalg.svdvals(a - a.mean(-2, keepdim=True))[..., :3])
+        with self.assertRaisesRegex(RuntimeError, "svd_lowrank: q must lie between 0 and 2"):
+            trt.svd_lowrank(trt.rand(2, 3))
+
+    def test_pad_sequence(self):
+        from trt.nn.utils.rnn import pad_sequence, unpad_sequence
+
+        a, b = trt.rand(2, 3, requires_grad=True), trt.rand(4, 3, requires_grad=True)
+        y = pad_sequence([a, b], batch_first=True, padding_value=7)
+        self.assertTrue(y.shape == (2, 4, 3) and trt.equal(y[0, :2], a) and trt.equal(y[1], b) and y[0, 2:].tolist() == [[7] * 3] * 2)
+        self.assertTrue(trt.equal(pad_sequence([a, b], padding_value=7), y.transpose(0, 1)))
+        self.assertTrue(trt.equal(pad_sequence([a, b], True, padding_side="left")[0, 2:], a))
+        self.assertTrue(all(map(trt.equal, unpad_sequence(y, [2, 4], batch_first=True), (a, b))))
+        y.sum().backward()
+        self.assertEqual((a.grad.sum().item(), b.grad.sum().item()), (6, 12))
+        with self.assertRaisesRegex(RuntimeError, "pad_sequence: sequences must be alike"):
+            pad_sequence([a, trt.rand(2, 4)])
+
+    def test_other_names_in_place(self):
+        x = trt.rand(3, 3, dtype=trt.float64) * 0.5 + 0.2
+        for name, of in (("absolute_", "abs"), ("arccos_", "acos"), ("arcsin_", "asin"), ("arctan_", "atan"), ("arcsinh_", "asinh"), ("arctanh_", "atanh"), ("negative_", "neg"),
+                         ("fix_", "trunc"), ("nan_to_num_", "nan_to_num")):
+            y = x.clone()
+            self.assertIs(getattr(y, name)(), y)
+            self.assertTrue(trt.equal(y, getattr(trt, of)(x)), name)
+            self.assertTrue(trt.equal(getattr(trt, name)(x.clone()), y))
+        self.assertTrue(trt.equal(x.add(1).arccosh_(), x.add(1).acosh()))
+        for name, of in (("multiply_", "mul"), ("divide_", "div"), ("true_divide_", "div"), ("subtract_", "sub"), ("greater_", "gt"), ("less_equal_", "le"), ("not_equal_", "ne"),
+                         ("arctan2_", "atan2"), ("float_power_", "pow")):
+            for other in (x.t().contiguous(), trt.tensor(0.3, dtype=trt.float64)):
+                self.assertTrue(trt.equal(getattr(x.clone(), name)(other), getattr(trt, of)(x, other).double()), name)
+        self.assertTrue(trt.equal(x.clone().clip_(0.3, 0.5), x.clamp(0.3, 0.5)))
+        self.assertTrue(trt.equal(x.clone().polygamma_(1), trt.polygamma(1, x)) and trt.equal(x.polygamma(1), trt.polygamma(1, x)))
+        index, source = trt.tensor([0, 2]), trt.rand(2, 3, dtype=trt.float64)
+        self.assertTrue(trt.equal(x.clone().index_reduce_(0, index, source, "prod"), trt.index_reduce(x, 0, index, source, "prod")))
+        y = x.clone().requires_grad_()
+        z = y * 1
+        z.arctan_()
+        z.sum().backward()
+        trt.testing.assert_close(y.grad, 1 / (1 + x * x))
+
+    def test_zeros_keep_their_sign(self):
+        z = trt.tensor([0.0, -0.0] * 9)
+        signs = trt.signbit(z).tolist()
+        for y in (trt.relu(z), z.clamp(min=0), z.clamp(max=-0.0), trt.maximum(z, z.flip(0)), trt.minimum(z, z.flip(0)), trt.nn.functional.relu6(z), z.clamp(min=trt.zeros(18))):
+            self.assertEqual(trt.signbit(y).tolist(), signs)
+        for dtype in (trt.float32, trt.float64, trt.float16):
+            a, b = trt.tensor([1.0, float("nan"), 2.0], dtype=dtype), trt.tensor([float("nan"), 1.0, 3.0], dtype=dtype)
+            self.assertEqual(trt.isnan(trt.maximum(a, b)).tolist(), [True, True, False])
+            self.assertEqual(trt.isnan(trt.minimum(a, b)).tolist(), [True, True, False])
+
+    def test_powers(self):
+        inf = float("inf")
+        x = trt.tensor([0.0, -0.0, 4.0, 1e-40, -1.0, inf, -inf, 2.25])
+        for exponent in (0.5, -0.5, -2.0):
+            expected = [0.0 ** exponent if v == 0 and exponent > 0 else inf if v == 0 else v ** exponent if v > 0 or exponent == -2 else float("nan") for v in x.double().tolist()]
+            if exponent != -2:
+                expected[6] = inf ** exponent
+            for e in (exponent, trt.tensor(exponent), trt.full((8,), exponent)):
+                got = (x.double() ** e).tolist()
+                self.assertEqual([repr(g) for g in got], [repr(w) for w in expected])
+
+    def test_bool_is_not_subtracted(self):
+        b, i, f = trt.tensor([True, False]), trt.tensor([3, 4]), trt.tensor([1.5, 2.0])
+        for call in (lambda: b - b, lambda: b - i, lambda: i - b, lambda: b - 1, lambda: 1 - b, lambda: i - True, lambda: f - b, lambda: b - f, lambda: f - True,
+                     lambda: trt.rsub(i, b), lambda: f.clone().sub_(b), lambda: f.clone().sub_(True), lambda: trt.subtract(i, b)):
+            with self.assertRaisesRegex(NotImplementedError, "(r?sub_?|subtract): not supported for dtype bool"):
+                call()
+        self.assertEqual((f + True).tolist(), [2.5, 3.0])
+        self.assertEqual(trt.isclose(b, trt.tensor([True, True])).tolist(), [True, False])
+        self.assertEqual(trt.diff(trt.tensor([True, False, False])).tolist(), [True, False])
 
 
 class Reductions(unittest.TestCase):

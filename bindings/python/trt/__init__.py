@@ -24,8 +24,9 @@ from trt._dtypes import (bfloat16, bool, cdouble, cfloat, complex64, complex128,
 from trt._modes import CancelToken, enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from trt._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from trt._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
-from trt._functions import (broadcast_shapes, cdist, einsum, fill, get_num_threads, gradient, histogramdd, is_floating_point, is_nonzero, is_tensor, lu, nonzero, numel, set_log_callback, set_log_level, set_num_threads,
-                            tensordot, unique, unique_consecutive, where)
+from trt._functions import (broadcast_shapes, cdist, detach, detach_, einsum, fill, frobenius_norm, get_device, get_num_threads, gradient, grid_sampler, histogramdd, is_complex, is_conj,
+                            is_floating_point, is_neg, is_nonzero, is_same_size, is_signed, is_tensor, lu, nonzero, nuclear_norm, numel, set_log_callback, set_log_level,
+                            set_num_threads, tensordot, typename, unique, unique_consecutive, unsafe_chunk, unsafe_split, unsafe_split_with_sizes, where)
 from trt import autograd, fft, linalg, memory, ops, return_types, safetensors, special
 from trt.serialization import load, save
 from trt import cuda, data, nn, optim, testing, utils

@@ -15,6 +15,84 @@ def is_floating_point(input) -> bool:
     return input.is_floating_point()
 
 
+def is_complex(input) -> bool:
+    """Whether the dtype is complex."""
+    return input.is_complex()
+
+
+def is_signed(input) -> bool:
+    """Whether the dtype holds negative numbers."""
+    return input.is_signed()
+
+
+def is_same_size(input, other) -> bool:
+    """Whether the sizes are equal."""
+    return input.shape == other.shape
+
+
+def is_conj(input) -> bool:
+    """Whether the tensor is a conjugated view: never, since conj makes new memory."""
+    return False
+
+
+def is_neg(input) -> bool:
+    """Whether the tensor is a negated view: never."""
+    return False
+
+
+def get_device(input) -> int:
+    """-1 for the CPU, or the number of the device."""
+    return input.get_device()
+
+
+def detach(input):
+    """The tensor without its history, over the same memory."""
+    return input.detach()
+
+
+def detach_(input):
+    """Drops the history of the tensor itself."""
+    return input.detach_()
+
+
+def frobenius_norm(input, dim=None, keepdim=False, *, out=None):
+    """The root of the sum of squares over `dim`, of all elements by default; trt.linalg.vector_norm is the usual function."""
+    result = _ops["norm"](input, 2, dim, keepdim)
+    return result if out is None else out.copy_(result)
+
+
+def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
+    """The sum of the singular values of the matrices in the dimensions `dim`."""
+    result = _ops["linalg_matrix_norm"](input, "nuc", dim, keepdim)
+    return result if out is None else out.copy_(result)
+
+
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    """nn.functional.grid_sample with numbers for the modes: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection."""
+    return _ops["grid_sample"](input, grid, ("bilinear", "nearest", "bicubic")[interpolation_mode], ("zeros", "border", "reflection")[padding_mode], align_corners)
+
+
+def unsafe_chunk(input, chunks, dim=0):
+    """chunk, whose parts are copies, so that they can be changed apart from each other."""
+    return tuple(t.clone() for t in _ops["chunk"](input, chunks, dim))
+
+
+def unsafe_split(input, split_size, dim=0):
+    """split, whose parts are copies, so that they can be changed apart from each other."""
+    return tuple(t.clone() for t in _ops["split"](input, split_size, dim))
+
+
+unsafe_split_with_sizes = unsafe_split
+
+
+def typename(obj) -> str:
+    """The name of a tensor's dtype as a type's, or of the type of anything else."""
+    if is_tensor(obj):
+        return f"trt.{obj.dtype.name}"
+    module = getattr(type(obj), "__module__", "")
+    return f"{module}.{type(obj).__qualname__}" if module and module != "builtins" else type(obj).__name__
+
+
 def is_nonzero(input) -> bool:
     """Whether the only element is not zero."""
     return bool(input)

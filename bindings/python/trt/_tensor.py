@@ -193,6 +193,69 @@ class Tensor(_C.TensorBase):
 
         return unique_consecutive(self, return_inverse, return_counts, dim)
 
+    def polygamma(self, n):
+        """The `n`-th derivative of digamma."""
+        return _C._operators["polygamma"](n, self)
+
+    def cfloat(self):
+        """In complex64."""
+        return self.to(_C._dtypes["complex64"])
+
+    def cdouble(self):
+        """In complex128."""
+        return self.to(_C._dtypes["complex128"])
+
+    def new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_grad=False):
+        """Uninitialized memory of this tensor's dtype and device with the given strides."""
+        return _C._operators["empty_strided"](size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+    def set_(self, source):
+        """Takes the memory, shape and strides of `source`, which has the same dtype; gives self. Not for tensors that require gradients."""
+        if self.requires_grad:
+            raise RuntimeError("set_: the tensor requires gradients")
+        if source.dtype != self.dtype:
+            raise RuntimeError(f"set_: the dtypes differ: {self.dtype} and {source.dtype}")
+        self.data = source
+        return self
+
+    def is_set_to(self, tensor):
+        """Whether the other tensor has the same memory, shape and strides."""
+        return self.data_ptr() == tensor.data_ptr() and self.shape == tensor.shape and self.stride() == tensor.stride() and self.dtype == tensor.dtype
+
+    def apply_(self, function):
+        """Replaces each element by function(element), one call of Python each; gives self. Only for tensors on the CPU without gradients."""
+        return self.map_(self, lambda a, _: function(a))
+
+    def map_(self, tensor, function):
+        """Replaces each element by function(element, element of `tensor`, which broadcasts), one call of Python each; gives self."""
+        if self.requires_grad:
+            raise RuntimeError("map_: the tensor requires gradients")
+        other = tensor.expand(self.shape)
+        values = [function(a, b) for a, b in zip(self.reshape(-1).tolist(), other.reshape(-1).tolist())]
+        return self.copy_(_C._from_data(values, self.dtype).reshape(self.shape))
+
+    def unsafe_chunk(self, chunks, dim=0):
+        """trt.unsafe_chunk of this tensor."""
+        from trt import unsafe_chunk
+
+        return unsafe_chunk(self, chunks, dim)
+
+    def unsafe_split(self, split_size, dim=0):
+        """trt.unsafe_split of this tensor."""
+        from trt import unsafe_split
+
+        return unsafe_split(self, split_size, dim)
+
+    unsafe_split_with_sizes = unsafe_split
+
+    def is_conj(self):
+        """Never: conj makes new memory."""
+        return False
+
+    def is_neg(self):
+        """Never: negation makes new memory."""
+        return False
+
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
         """trt.tensor(data) with this tensor's dtype and device."""
         from trt._creation import _placed

@@ -216,9 +216,14 @@ def _backend_functions(op):
                         f'  check_inplace_result({self_name}, spec, "{op.name}_");\n'
                         f"  if (!{self_name}.is_meta()) native::{op.ident}({names}, {self_name});\n"
                         f"  {self_name}.impl()->storage()->bump_version();\n  return {self_name};\n")
+            elif op.inplace == "alias":
+                body = f'  return {op.body.replace("(", "_(", 1)};\n'
             elif op.kind == "composite":
-                # Recorded: the graph of the result continues in self.
-                body = (f"  const Tensor result = op::{s.name}({names});\n"
+                # Recorded: the graph of the result continues in self. What it saves is a copy, since self changes.
+                recorded = " || ".join(f"requires_grad_quick({a.name})" for a in s.args if a.type.kind == "Tensor" and not a.type.optional and not a.type.is_list)
+                rest = ", ".join(["before"] + s.names()[1:])
+                body = (f"  const Tensor before = thread_state.grad_enabled && ({recorded}) ? op::clone({self_name}) : {self_name};\n"
+                        f"  const Tensor result = op::{s.name}({rest});\n"
                         f'  check_inplace_result({self_name}, TensorSpec(result.sizes(), result.dtype(), result.device()), "{op.name}_");\n'
                         f"  return op::copy_({self_name}, result);\n")
             else:
@@ -278,6 +283,7 @@ def source(group, ops, all_groups):
             inputs, scalars = _pointwise_inputs(op)
             kinds = " | ".join({"float": "kTakesFloat", "int": "kTakesInt", "bool": "kTakesBool"}[k] for k in op.spec["kinds"].split())
             kinds += {"None": "", "True": " | kTakesComplex", "real": " | kTakesComplex | kRealResult"}[str(op.spec.get("complex"))]
+            kinds += "" if op.spec.get("bool_operands", True) else " | kNoBoolOperand"
             divisor, exponent = _integer_hazards(op)
             unrounded = inputs.index(op.spec["unrounded"]) if "unrounded" in op.spec else -1
             promote_scalars = "true" if op.spec.get("promote_scalars") else "false"

@@ -29,7 +29,7 @@ class Op:
     doc: str = ""
     grad: object = None     # None: not differentiable; dict: formulas by argument name (or "a, b" for joint ones)
     hidden: bool = False    # made by the generator (fused backward of a pointwise operator): no C function
-    inplace: object = False  # False, "safe" (the kernel may write over self), "copy"
+    inplace: object = False  # False, "safe" (the kernel may write over self), "copy", "alias" (the in-place form of the operator that a composite names)
     out: object = False      # False, "kernel", "copy"
     tags: tuple = ()
     c_name: str = None

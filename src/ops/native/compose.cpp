@@ -7,6 +7,7 @@
 #include "gen/compose_native.h"
 #include "iter/copy.h"
 #include "iter/promotion.h"
+#include "ops/backend_util.h"
 
 namespace trt::composite {
 
@@ -345,6 +346,12 @@ Tensor& clamp__Tensor(Tensor& self, const Tensor& min, const Tensor& max) {
 
 Tensor logit(const Tensor& self, std::optional<double> eps) { return eps ? op::logit_clamped(self, Scalar(*eps)) : op::logit_open(self); }
 Tensor& logit_(Tensor& self, std::optional<double> eps) { return eps ? op::logit_clamped_(self, Scalar(*eps)) : op::logit_open_(self); }
+
+Tensor& polygamma_(Tensor& self, int64_t n) {
+  const Tensor result = op::polygamma(n, self);
+  check_inplace_result(self, TensorSpec(result.sizes(), result.dtype(), result.device()), "polygamma_");
+  return op::copy_(self, result);
+}
 
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf) {

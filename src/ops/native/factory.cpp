@@ -56,6 +56,22 @@ Tensor zeros(IntArrayRef size, std::optional<DType> dtype, std::optional<Device>
 
 Tensor scalar_tensor(const Scalar& s, std::optional<DType> dtype, std::optional<Device> device) { return full({}, s, dtype, device); }
 
+// `count` numbers from `start` on.
+static Tensor counted_up(const Scalar& start, const Scalar& step, int64_t count, DType type, std::optional<Device> device) {
+  Tensor t = empty_tensor({count}, type, device.value_or(kCPU));
+  // Integer elements begin at `start` and go by `step` without their fractions, however many the bounds ask for: PyTorch's rule.
+  const double s = start.to_double(), d = step.to_double();
+  const int64_t si = start.to_int(), di = step.to_int();
+  fill_by_index(t, [&]<typename T>(int64_t i) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<uint64_t>(si) + static_cast<uint64_t>(di) * static_cast<uint64_t>(i));
+    } else {
+      return static_cast<T>(static_cast<opmath_t<T>>(s + d * static_cast<double>(i)));
+    }
+  });
+  return t;
+}
+
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, std::optional<Device> device) {
   TRT_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex() && !(dtype && is_complex(*dtype)), "arange: not for complex numbers, got ", start, ", ", end,
             " and ", step);
@@ -74,17 +90,19 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, std::o
     count = std::ceil((e - s) / d);
   }
   TRT_CHECK(count >= 0 && count < 9.2e18, "arange: from ", start, " to ", end, " by ", step, " has too many elements");
-  Tensor t = empty_tensor({static_cast<int64_t>(count)}, type, device.value_or(kCPU));
-  // Integer elements begin at `start` and go by `step` without their fractions, however many the bounds ask for: PyTorch's rule.
-  const int64_t si = start.to_int(), di = step.to_int();
-  fill_by_index(t, [&]<typename T>(int64_t i) {
-    if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(static_cast<uint64_t>(si) + static_cast<uint64_t>(di) * static_cast<uint64_t>(i));
-    } else {
-      return static_cast<T>(static_cast<opmath_t<T>>(s + d * static_cast<double>(i)));
-    }
-  });
-  return t;
+  return counted_up(start, step, static_cast<int64_t>(count), type, device);
+}
+
+Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, std::optional<Device> device) {
+  TRT_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex() && !(dtype && is_complex(*dtype)), "range: not for complex numbers, got ", start, ", ", end,
+            " and ", step);
+  const double s = start.to_double(), e = end.to_double(), d = step.to_double();
+  TRT_CHECK(d != 0 && !std::isnan(d), "range: step must not be zero, got ", step);
+  TRT_CHECK(std::isfinite(s) && std::isfinite(e), "range: bounds must be finite, got ", start, " and ", end);
+  TRT_CHECK((d > 0) == (e >= s) || e == s, "range: a step of ", step, " does not lead from ", start, " to ", end);
+  const double count = std::floor((e - s) / d) + 1;
+  TRT_CHECK(count >= 0 && count < 9.2e18, "range: from ", start, " to ", end, " by ", step, " has too many elements");
+  return counted_up(start, step, static_cast<int64_t>(count), dtype.value_or(thread_state.default_dtype), device);
 }
 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype, std::optional<Device> device) {

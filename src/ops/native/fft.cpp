@@ -264,14 +264,14 @@ Tensor fft_hfftn(const Tensor& self, Sizes s, Sizes dim, Norm norm) { return rea
 Tensor fft_ihfftn(const Tensor& self, Sizes s, Sizes dim, Norm norm) { return half_transform(self, dims_of(self, s, dim, false, "fft_ihfftn"), norm, false, "fft_ihfftn"); }
 
 Tensor fft_fftfreq(int64_t n, double d, std::optional<DType> dtype, std::optional<Device> device) {
-  TRT_CHECK(n > 0, "fft_fftfreq: n must be positive, got ", n);
+  TRT_CHECK(n >= 0, "fft_fftfreq: n must not be negative, got ", n);
   const DType type = dtype.value_or(thread_state.default_dtype);
   const Tensor k = op::arange(Scalar(0), Scalar(n), Scalar(1), DType::Float64, device);
   const Tensor turned = op::where(op::gt(k, Scalar(static_cast<double>((n - 1) / 2))), op::sub(k, Scalar(static_cast<double>(n))), k);
   return op::to(op::mul(turned, Scalar(1.0 / (static_cast<double>(n) * d))), type);
 }
 Tensor fft_rfftfreq(int64_t n, double d, std::optional<DType> dtype, std::optional<Device> device) {
-  TRT_CHECK(n > 0, "fft_rfftfreq: n must be positive, got ", n);
+  TRT_CHECK(n >= 0, "fft_rfftfreq: n must not be negative, got ", n);
   const Tensor k = op::arange(Scalar(0), Scalar(n / 2 + 1), Scalar(1), DType::Float64, device);
   return op::to(op::mul(k, Scalar(1.0 / (static_cast<double>(n) * d))), dtype.value_or(thread_state.default_dtype));
 }

@@ -196,6 +196,69 @@ Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, i
   return write_part(copy, op::diagonal(copy, offset, dim1, dim2), src, "diagonal_scatter");
 }
 
+Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset) {
+  const int64_t elements = static_cast<int64_t>(self.impl()->storage()->bytes() / element_size(self.dtype()));
+  // The positions count in the storage, so all of it is copied, unless `self` is all of it in order.
+  if (self.is_contiguous() && self.storage_offset() == 0 && self.numel() == elements) {
+    Tensor copy = op::clone(self);
+    return write_part(copy, op::as_strided(copy, size, stride, storage_offset), src, "as_strided_scatter");
+  }
+  const int64_t one = 1;
+  const Tensor storage = op::clone(op::as_strided(self, {elements}, IntArrayRef(&one, 1), 0));
+  Tensor copy = op::as_strided(storage, self.sizes(), self.strides(), self.storage_offset());
+  write_part(copy, op::as_strided(storage, size, stride, storage_offset.value_or(self.storage_offset())), src, "as_strided_scatter");
+  return copy;
+}
+
+Tensor pad_sequence(TensorList sequences, bool batch_first, double padding_value, std::string_view padding_side) {
+  check_not_empty(sequences, "pad_sequence");
+  TRT_CHECK(padding_side == "right" || padding_side == "left", "pad_sequence: padding_side must be right or left, got \"", padding_side, "\"");
+  int64_t longest = 0;
+  for (const Tensor& t : sequences) {
+    TRT_CHECK(t.dim() >= 1 && t.dim() == sequences[0].dim() && t.sizes().slice(1, t.sizes().size() - 1) == sequences[0].sizes().slice(1, t.sizes().size() - 1),
+              "pad_sequence: sequences must be alike but for the first dimension, got ", sequences[0], " and ", t);
+    longest = std::max(longest, t.size(0));
+  }
+  std::vector<Tensor> padded;
+  padded.reserve(sequences.size());
+  for (const Tensor& t : sequences) {
+    DimVector amounts(2 * t.sizes().size(), 0);  // from the last dimension on, two for each
+    amounts[amounts.size() - (padding_side == "right" ? 1 : 2)] = longest - t.size(0);
+    padded.push_back(t.size(0) == longest ? t : op::constant_pad_nd(t, amounts, Scalar(padding_value)));
+  }
+  return op::stack(padded, batch_first ? 0 : 1);
+}
+
+Tensor& fill_diagonal_(Tensor& self, const Scalar& fill_value, bool wrap) {
+  TRT_CHECK(self.dim() >= 2, "fill_diagonal_: at least 2 dimensions are needed, got ", self);
+  if (self.dim() > 2) {
+    int64_t step = 0;
+    for (int64_t d = 0; d < self.dim(); ++d) {
+      TRT_CHECK(self.sizes()[at(d)] == self.sizes()[0], "fill_diagonal_: all dimensions must be equal, got ", self);
+      step += self.strides()[at(d)];
+    }
+    Tensor diagonal = op::as_strided(self, {self.sizes()[0]}, IntArrayRef(&step, 1), self.storage_offset());
+    op::fill_(diagonal, fill_value);
+    return self;
+  }
+  const int64_t rows = self.sizes()[0], cols = self.sizes()[1];
+  for (int64_t r = 0; r == 0 || (wrap && cols > 0 && r < rows); r += cols + 1) {
+    Tensor diagonal = op::diagonal(op::narrow(self, 0, r, std::min(cols, rows - r)), 0, 0, 1);
+    op::fill_(diagonal, fill_value);
+  }
+  return self;
+}
+
+Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
+  TRT_CHECK(size >= 0, "nonzero_static: size must not be negative, got ", size);
+  if (self.is_meta()) return op::empty({size, self.dim()}, DType::Int64, self.device());
+  const Tensor found = op::nonzero(self);
+  const int64_t n = std::min(size, found.size(0));
+  const Tensor kept = op::narrow(found, 0, 0, n);
+  if (n == size) return op::clone(kept);
+  return op::cat({{kept, op::full({size - n, self.dim()}, Scalar(fill_value), DType::Int64, self.device())}}, 0);
+}
+
 Tensor repeat(const Tensor& self, IntArrayRef repeats) {
   TRT_CHECK(repeats.size() >= self.sizes().size(), "repeat: ", repeats, " has fewer numbers than ", self,
             " has dimensions");

@@ -153,8 +153,8 @@ Tensor of_singular_values(const Tensor& x, int64_t rows, int64_t cols, bool keep
 // The largest or smallest of the sums of magnitudes over one dimension.
 Tensor extreme_sum(const Tensor& x, int64_t summed_dim, int64_t kept_dim, bool largest, bool keepdim) {
   const Tensor sums = summed(op::abs(x), {summed_dim}, true);
-  TRT_CHECK(sums.size(kept_dim) > 0, "linalg_matrix_norm: the norm of an empty matrix is not defined, got ", x);
-  const Tensor out = largest ? op::amax(sums, {kept_dim}, true) : op::amin(sums, {kept_dim}, true);
+  TRT_CHECK(largest || sums.size(kept_dim) > 0, "linalg_matrix_norm: the smallest sum of an empty matrix is not defined, got ", x);
+  const Tensor out = sums.size(kept_dim) == 0 ? op::sum(sums, IntArrayRef{kept_dim}, true, std::nullopt) : largest ? op::amax(sums, {kept_dim}, true) : op::amin(sums, {kept_dim}, true);
   return keepdim ? out : op::squeeze(op::squeeze(out, std::max(summed_dim, kept_dim)), std::min(summed_dim, kept_dim));
 }
 
@@ -340,10 +340,21 @@ Tensor linalg_matrix_norm(const Tensor& self, const Scalar& ord, IntArrayRef dim
   const Tensor x = norm_input(self, dtype, "linalg_matrix_norm");
   if (magnitude == 2)
     return of_singular_values(x, rows, cols, keepdim, [&](const Tensor& s) {
-      TRT_CHECK(s.size(-1) > 0, "linalg_matrix_norm: the norm of an empty matrix is not defined, got ", self);
+      TRT_CHECK(order > 0 || s.size(-1) > 0, "linalg_matrix_norm: the smallest singular value of an empty matrix is not defined, got ", self);
+      if (s.size(-1) == 0) return op::sum(s, IntArrayRef{-1}, false, std::nullopt);
       return order > 0 ? op::amax(s, {-1}, false) : op::amin(s, {-1}, false);
     });
   return magnitude == 1 ? extreme_sum(x, rows, cols, order > 0, keepdim) : extreme_sum(x, cols, rows, order > 0, keepdim);
+}
+
+Tensor norm_except_dim(const Tensor& v, int64_t pow, int64_t dim) {
+  TRT_CHECK(dim == -1 || (dim >= 0 && dim < v.dim()), "norm_except_dim: dim must be -1 or a dimension of ", v, ", got ", dim);
+  if (dim == -1) return op::norm(v, Scalar(pow));
+  DimVector others;
+  for (int64_t d = 0; d < v.dim(); ++d)
+    if (d != dim) others.push_back(d);
+  if (others.empty()) return op::abs(v);
+  return op::linalg_vector_norm(v, Scalar(pow), IntArrayRef(others), true, std::nullopt);
 }
 
 Tensor linalg_matrix_norm_str_ord(const Tensor& self, std::string_view ord, IntArrayRef dim, bool keepdim, std::optional<DType> dtype) {

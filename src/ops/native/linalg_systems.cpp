@@ -384,6 +384,37 @@ Tensor linalg_cond_p_str(const Tensor& self, std::string_view p) {
   return op::where(singular, Scalar(HUGE_VAL), result);
 }
 
+std::tuple<Tensor, Tensor, Tensor> svd_lowrank(const Tensor& A, int64_t rank, int64_t steps, const Tensor& M, GeneratorImpl* generator) {
+  check_matrix(A, "svd_lowrank");
+  check_dtype(A, "svd_lowrank");
+  const int64_t m = A.size(-2), n = A.size(-1);
+  TRT_CHECK(rank >= 0 && rank <= std::min(m, n), "svd_lowrank: q must lie between 0 and ", std::min(m, n), " for ", A, ", got ", rank);
+  TRT_CHECK(steps >= 0, "svd_lowrank: niter must not be negative, got ", steps);
+  const Tensor x = M.defined() ? op::sub(A, M) : A;
+  // The range of the shorter side is looked for, so that the small decomposition is the smaller one.
+  const bool wide = m < n;
+  const Tensor a = wide ? op::adjoint(x) : x, h = wide ? x : op::adjoint(x);
+  auto basis = [](const Tensor& t) { return std::get<0>(op::linalg_qr(t, "reduced")); };
+  const DType real = real_dtype(A.dtype());
+  const DimVector shape{a.size(-1), rank};
+  const Tensor random = is_complex(A.dtype()) ? op::complex(op::randn(shape, generator, real, A.device()), op::randn(shape, generator, real, A.device()))
+                                              : op::randn(shape, generator, real, A.device());
+  Tensor Q = basis(op::matmul(a, random));
+  for (int64_t i = 0; i < steps; ++i) Q = basis(op::matmul(a, basis(op::matmul(h, Q))));
+  const auto [U, S, Vh] = op::linalg_svd(op::matmul(op::adjoint(Q), a), false);
+  const Tensor left = op::matmul(Q, U), right = op::adjoint(Vh);
+  return wide ? std::tuple(right, S, left) : std::tuple(left, S, right);
+}
+
+std::tuple<Tensor, Tensor, Tensor> pca_lowrank(const Tensor& A, std::optional<int64_t> q, bool center, int64_t niter, GeneratorImpl* generator) {
+  check_matrix(A, "pca_lowrank");
+  check_dtype(A, "pca_lowrank");
+  const int64_t most = std::min(A.size(-2), A.size(-1)), rank = q.value_or(std::min<int64_t>(6, most));
+  TRT_CHECK(rank >= 0 && rank <= most, "pca_lowrank: q must lie between 0 and ", most, " for ", A, ", got ", rank);
+  const int64_t rows[] = {-2};
+  return op::svd_lowrank(center ? op::sub(A, op::mean(A, IntArrayRef(rows, 1), true, std::nullopt)) : A, rank, niter, Tensor(), generator);
+}
+
 std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, const Tensor& b, std::optional<double> rcond, std::optional<std::string_view> driver_given) {
   const std::string_view driver = driver_given.value_or("gelsy");
   TRT_CHECK(driver == "gels" || driver == "gelsy" || driver == "gelsd" || driver == "gelss", "linalg_lstsq: driver must be gels, gelsy, gelsd or gelss, got \"",

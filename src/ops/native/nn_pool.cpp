@@ -3,6 +3,7 @@
 #include "gen/nn_pool_native.h"
 #include "iter/copy.h"
 #include "kernels/cpu/pool.h"
+#include "ops/native/pool_util.h"
 #include "ops/window.h"
 
 namespace trt {
@@ -65,6 +66,10 @@ void check_floating(DType t, const char* op) {
   TRT_CHECK_CODE(is_floating(t), Code::kNotSupported, op, ": not supported for dtype ", t);
 }
 
+Window3d volume_window(const cpu::Pool2d& g) {
+  return {{{1, g.kh, g.kw}}, {{1, g.sh, g.sw}}, {{0, g.ph, g.pw}}, {{1, g.dh, g.dw}}, {{1, g.oh, g.ow}}};
+}
+
 void check_gradient(const Tensor& grad, const DimVector& sizes, const char* op) {
   TRT_CHECK(grad.sizes() == IntArrayRef(sizes), op, ": gradient ", grad, " does not fit the output's shape ", sizes);
 }
@@ -124,7 +129,8 @@ namespace meta {
 std::array<TensorSpec, 2> max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size,
                                                   std::optional<IntArrayRef> stride, IntArrayRef padding,
                                                   IntArrayRef dilation, bool ceil_mode) {
-  check_floating(self.dtype(), "max_pool2d");
+  TRT_CHECK_CODE(is_floating(self.dtype()) || is_integral(self.dtype(), false), Code::kNotSupported,
+                 "max_pool2d: not supported for dtype ", self.dtype());
   const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d");
   const DimVector sizes = with_plane(self.sizes(), g.oh, g.ow);
   return {TensorSpec(sizes, self.dtype(), self.device()), TensorSpec(sizes, DType::Int64, self.device())};
@@ -221,6 +227,7 @@ void max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::o
                              IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Tensor& output,
                              Tensor& indices) {
   const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d");
+  if (!is_floating(self.dtype())) return max_pool_integers(self, {{1, g.ih, g.iw}}, volume_window(g), output, &indices);
   on_planes(self, output, "max_pool2d", [&](auto* x, auto* y, int64_t planes) {
     cpu::max_pool2d_forward(x, y, indices.data_ptr<int64_t>(), planes, g);
   });
@@ -229,6 +236,7 @@ void max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::o
 void max_pool2d_values(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride,
                        IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Tensor& out) {
   const cpu::Pool2d g = pool_geometry(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool2d");
+  if (!is_floating(self.dtype())) return max_pool_integers(self, {{1, g.ih, g.iw}}, volume_window(g), out, nullptr);
   on_planes(self, out, "max_pool2d",
             [&](auto* x, auto* y, int64_t planes) { cpu::max_pool2d_forward(x, y, nullptr, planes, g); });
 }

@@ -7,6 +7,7 @@
 #include "gen/all_ops.h"
 #include "gen/nn_volume_native.h"
 #include "iter/copy.h"
+#include "ops/native/pool_util.h"
 #include "ops/window.h"
 
 namespace trt {
@@ -30,9 +31,7 @@ struct PoolArgs {
   bool ceil_mode;
 };
 
-struct Window {
-  Triple kernel, stride, padding, dilation, out;
-};
+using Window = Window3d;
 
 // Only the batch may be empty, and with `no_channels` they may.
 void check_input(IntArrayRef input, const char* op, bool no_channels = false) {
@@ -83,6 +82,10 @@ void check_floating(DType t, const char* op) {
   TRT_CHECK_CODE(is_floating(t), Code::kNotSupported, op, ": not supported for dtype ", t);
 }
 
+void check_not_bool(DType t, const char* op) {
+  TRT_CHECK_CODE(is_floating(t) || is_integral(t, false), Code::kNotSupported, op, ": not supported for dtype ", t);
+}
+
 void check_divisor(std::optional<int64_t> divisor, const char* op) {
   TRT_CHECK(!divisor || *divisor != 0, op, ": divisor_override must not be 0");
 }
@@ -93,10 +96,10 @@ const IntArrayRef kNoDilation(&kOne, 1);
 using Axes = std::array<Axis, 3>;
 
 // Windows of a maximum: positions outside of the input are left out.
-Axes max_axes(IntArrayRef input, const Window& w) {
+Axes max_axes(const Triple& in, const Window& w) {
   Axes axes;
   for (size_t i = 0; i < 3; ++i) {
-    axes[i] = {input[input.size() - 3 + i], w.dilation[i], {}};
+    axes[i] = {in[i], w.dilation[i], {}};
     for (int64_t o = 0; o < w.out[i]; ++o) {
       const int64_t first = o * w.stride[i] - w.padding[i],
                     end = std::min(first + (w.kernel[i] - 1) * w.dilation[i] + 1, axes[i].in);
@@ -208,25 +211,46 @@ void average_backward(const T* gy, T* gx, int64_t volumes, const Axes& a, int64_
   });
 }
 
-// The first of equal maxima counts; NaN is greater than everything, and the last NaN gives the index. A window without
-// elements (dilation can step over a small volume) gives -infinity and -1.
+// Of one volume. The first of equal maxima counts; NaN is greater than everything, and the last NaN gives the index. A window without
+// elements (dilation can step over a small volume) gives -infinity (the smallest integer) and -1. `indices` may be null.
+template <typename T>
+void maximum_of(const T* x, T* y, int64_t* indices, const Axes& a) {
+  for_each_window(a, [&](int64_t o, const Span& d, const Span& h, const Span& w) {
+    T best = std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : -std::numeric_limits<T>::infinity();
+    int64_t at = -1;
+    for_each_element(a, d, h, w, [&](int64_t i) {
+      if (at >= 0 && !(x[i] > best) && x[i] == x[i]) return;
+      best = x[i];
+      at = i;
+    });
+    y[o] = best;
+    if (indices) indices[o] = at;
+  });
+}
+
 template <typename T>
 void maximum(const T* x, T* y, int64_t* indices, int64_t volumes, const Axes& a) {
-  for_each_volume(volumes, a, [&](int64_t v) {
-    const T* from = x + v * inputs_of(a);
-    const int64_t base = v * outputs_of(a);
-    for_each_window(a, [&](int64_t o, const Span& d, const Span& h, const Span& w) {
-      T best = -std::numeric_limits<T>::infinity();
-      int64_t at = -1;
-      for_each_element(a, d, h, w, [&](int64_t i) {
-        if (at >= 0 && !(from[i] > best) && !std::isnan(from[i])) return;
-        best = from[i];
-        at = i;
-      });
-      y[base + o] = best;
-      indices[base + o] = at;
-    });
-  });
+  const int64_t n = inputs_of(a), m = outputs_of(a);
+  for_each_volume(volumes, a, [&](int64_t v) { maximum_of(x + v * n, y + v * m, indices ? indices + v * m : nullptr, a); });
+}
+
+// Where a fractional pooling's windows of `kernel` elements begin (Graham, "Fractional max-pooling", 2014): steps of the mean length, rounded
+// down from a start that `sample` in [0, 1) shifts; the last window ends with the input. In T, the input's compute dtype, as PyTorch.
+template <typename T>
+Axis fractional_axis(int64_t in, int64_t out, int64_t kernel, T sample) {
+  Axis axis{in, 1, {}};
+  const T step = out > 1 ? static_cast<T>(in - kernel) / static_cast<T>(out - 1) : T(0);
+  for (int64_t o = 0; o < out; ++o) {
+    int64_t begin = in - kernel;
+    // (Samples are not checked: limited, so that none leads out of the input.)
+    if (o + 1 < out) {
+      const T at = (static_cast<T>(o) + sample) * step, shift = sample * step;
+      const T from = std::trunc(at) - std::trunc(shift);
+      begin = from >= 0 ? std::min(begin, static_cast<int64_t>(std::min(from, static_cast<T>(begin)))) : 0;
+    }
+    axis.spans.push_back({begin, begin + kernel, kernel});
+  }
+  return axis;
 }
 
 // Runs f<T>(x, y, volumes) on `input` as contiguous data of the compute dtype, with the result going to `out`.
@@ -241,14 +265,104 @@ void on_volumes(const Tensor& input, Tensor& out, const char* op, F&& f) {
   y.finish();
 }
 
+// The output's shape of a fractional pooling over the last `dims` dimensions, with the checks of its arguments.
+DimVector fractional_sizes(const Tensor& self, IntArrayRef kernel, IntArrayRef output, const Tensor& samples, size_t dims, const char* op) {
+  check_floating(self.dtype(), op);
+  const IntArrayRef in = self.sizes();
+  const size_t n = in.size();
+  TRT_CHECK(n == dims + 1 || n == dims + 2, op, ": input must have ", dims + 1, " or ", dims + 2, " dimensions, got ", self);
+  for (size_t i = n - dims - 1; i < n; ++i) TRT_CHECK(in[i] > 0, op, ": dimension ", i, " must not be empty, got ", self);
+  TRT_CHECK(kernel.size() == 1 || kernel.size() == dims, op, ": kernel_size must be one number or ", dims, ", got ", kernel);
+  TRT_CHECK(output.size() == 1 || output.size() == dims, op, ": output_size must be one number or ", dims, ", got ", output);
+  DimVector sizes(in.data(), n);
+  for (size_t i = 0; i < dims; ++i) {
+    const int64_t k = kernel[kernel.size() == 1 ? 0 : i], o = output[output.size() == 1 ? 0 : i], extent = in[n - dims + i];
+    TRT_CHECK(k > 0 && o >= 0, op, ": kernel_size must be positive and output_size not negative, got ", kernel, " and ", output);
+    TRT_CHECK(k <= extent && o <= extent - k + 1, op, ": ", o, " windows of ", k, " elements do not fit dimension ", n - dims + i, " of ", self);
+    sizes[n - dims + i] = o;
+  }
+  TRT_CHECK(samples.dtype() == self.dtype(), op, ": random_samples must have the input's dtype, got ", samples, " for ", self);
+  const int64_t batch = n == dims + 2 ? in[0] : 1, channels = in[n - dims - 1];
+  TRT_CHECK(samples.dim() == 3 && samples.sizes()[0] >= batch && samples.sizes()[1] >= channels && samples.sizes()[2] == static_cast<int64_t>(dims), op,
+            ": random_samples must have the shape [", batch, ", ", channels, ", ", dims, "], got ", samples);
+  return sizes;
+}
+
+// Of the last `dims` dimensions. In two dimensions the first sample is the columns', in three the depth's, as in PyTorch.
+void fractional_max(const Tensor& self, IntArrayRef kernel, const Tensor& samples, size_t dims, Tensor& output, Tensor& indices, const char* op) {
+  if (output.numel() == 0) return;
+  const DType dtype = compute_dtype(output.dtype());
+  const Tensor x = contiguous_tensor(self, dtype), s = contiguous_tensor(samples, dtype);
+  Computed y(output, dtype);
+  const size_t n = self.sizes().size();
+  const int64_t channels = self.sizes()[n - dims - 1], planes = n == dims + 2 ? self.sizes()[0] * channels : channels;
+  const int64_t inputs = x.numel() / planes, outputs = output.numel() / planes;
+  dispatch_float(dtype, op, [&]<typename T>() {
+    parallel_for(0, planes, std::max<int64_t>(1, 32768 / inputs), [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        const T* sample = s.data_ptr<T>() + (p / channels * samples.sizes()[1] + p % channels) * static_cast<int64_t>(dims);
+        Axes axes;
+        for (size_t i = 0; i < dims; ++i)
+          axes[3 - dims + i] = fractional_axis<T>(self.sizes()[n - dims + i], output.sizes()[n - dims + i], kernel[kernel.size() == 1 ? 0 : i],
+                                                  sample[dims == 2 ? 1 - i : i]);
+        if (dims == 2) axes[0] = {1, 1, {{0, 1, 1}}};
+        maximum_of(x.data_ptr<T>() + p * inputs, y.data<T>() + p * outputs, indices.data_ptr<int64_t>() + p * outputs, axes);
+      }
+    });
+  });
+  y.finish();
+}
+
+// The sizes of the output from either argument.
+DimVector fractional_output(const Tensor& self, std::optional<IntArrayRef> size, std::optional<ArrayRef<double>> ratio, size_t dims, const char* op) {
+  TRT_CHECK(size || ratio, op, ": output_size or output_ratio must be given");
+  TRT_CHECK(!size || !ratio, op, ": only one of output_size and output_ratio may be given");
+  if (size) return DimVector(size->data(), size->size());
+  TRT_CHECK(ratio->size() == 1 || ratio->size() == dims, op, ": output_ratio must be one number or ", dims);
+  TRT_CHECK(self.sizes().size() > dims, op, ": input must have ", dims + 1, " or ", dims + 2, " dimensions, got ", self);
+  DimVector out(dims);
+  for (size_t i = 0; i < dims; ++i) {
+    const double r = (*ratio)[ratio->size() == 1 ? 0 : i];
+    TRT_CHECK(r > 0 && r < 1, op, ": output_ratio must lie in (0, 1), got ", r);
+    out[i] = static_cast<int64_t>(static_cast<double>(self.sizes()[self.sizes().size() - dims + i]) * r);
+  }
+  return out;
+}
+
+Tensor fractional_samples(const Tensor& self, const Tensor& given, size_t dims, GeneratorImpl* generator) {
+  if (given.defined()) return given;
+  const size_t n = self.sizes().size();
+  if (n < dims + 1 || !is_floating(self.dtype())) return op::empty({0, 0, static_cast<int64_t>(dims)}, self.dtype(), self.device());  // refused later
+  return op::rand({n == dims + 2 ? self.sizes()[0] : 1, self.sizes()[n - dims - 1], static_cast<int64_t>(dims)}, generator, self.dtype(), self.device());
+}
+
 }  // namespace
 
+void max_pool_integers(const Tensor& self, const Triple& in, const Window3d& w, Tensor& output, Tensor* indices) {
+  if (output.numel() == 0) return;
+  const Tensor x = contiguous_tensor(self, DType::Int64);
+  Computed y(output, DType::Int64);
+  const Axes axes = max_axes(in, w);
+  maximum(x.data_ptr<int64_t>(), y.data<int64_t>(), indices ? indices->data_ptr<int64_t>() : nullptr, output.numel() / outputs_of(axes), axes);
+  y.finish();
+}
+
 namespace meta {
+
+std::array<TensorSpec, 2> fractional_max_pool2d_at(const Tensor& self, IntArrayRef kernel_size, IntArrayRef output_size, const Tensor& random_samples) {
+  const DimVector sizes = fractional_sizes(self, kernel_size, output_size, random_samples, 2, "fractional_max_pool2d");
+  return {TensorSpec(sizes, self.dtype(), self.device()), TensorSpec(sizes, DType::Int64, self.device())};
+}
+
+std::array<TensorSpec, 2> fractional_max_pool3d_at(const Tensor& self, IntArrayRef kernel_size, IntArrayRef output_size, const Tensor& random_samples) {
+  const DimVector sizes = fractional_sizes(self, kernel_size, output_size, random_samples, 3, "fractional_max_pool3d");
+  return {TensorSpec(sizes, self.dtype(), self.device()), TensorSpec(sizes, DType::Int64, self.device())};
+}
 
 std::array<TensorSpec, 2> max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size,
                                                   std::optional<IntArrayRef> stride, IntArrayRef padding,
                                                   IntArrayRef dilation, bool ceil_mode) {
-  check_floating(self.dtype(), "max_pool3d");
+  check_not_bool(self.dtype(), "max_pool3d");
   const Window w = window_of(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool3d");
   const DimVector sizes = with_volume(self.sizes(), w.out);
   return {TensorSpec(sizes, self.dtype(), self.device()), TensorSpec(sizes, DType::Int64, self.device())};
@@ -313,12 +427,21 @@ std::array<TensorSpec, 2> adaptive_max_pool3d_with_indices(const Tensor& self, I
 
 namespace native {
 
+void fractional_max_pool2d_at(const Tensor& self, IntArrayRef kernel_size, IntArrayRef, const Tensor& random_samples, Tensor& output, Tensor& indices) {
+  fractional_max(self, kernel_size, random_samples, 2, output, indices, "fractional_max_pool2d");
+}
+
+void fractional_max_pool3d_at(const Tensor& self, IntArrayRef kernel_size, IntArrayRef, const Tensor& random_samples, Tensor& output, Tensor& indices) {
+  fractional_max(self, kernel_size, random_samples, 3, output, indices, "fractional_max_pool3d");
+}
+
 void max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride,
                              IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Tensor& output,
                              Tensor& indices) {
   if (output.numel() == 0) return;
-  const Axes axes = max_axes(
-      self.sizes(), window_of(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool3d"));
+  const Window window = window_of(self.sizes(), {kernel_size, stride, padding, dilation, ceil_mode}, "max_pool3d");
+  if (!is_floating(self.dtype())) return max_pool_integers(self, volume_of(self.sizes()), window, output, &indices);
+  const Axes axes = max_axes(volume_of(self.sizes()), window);
   on_volumes(self, output, "max_pool3d",
              [&](auto* x, auto* y, int64_t volumes) { maximum(x, y, indices.data_ptr<int64_t>(), volumes, axes); });
 }
@@ -399,6 +522,30 @@ namespace composite {
 Tensor max_pool3d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> stride, IntArrayRef padding,
                   IntArrayRef dilation, bool ceil_mode) {
   return std::get<0>(op::max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+std::tuple<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> output_size,
+                                                              std::optional<ArrayRef<double>> output_ratio, const Tensor& random_samples,
+                                                              GeneratorImpl* generator) {
+  const DimVector out = fractional_output(self, output_size, output_ratio, 2, "fractional_max_pool2d");
+  return op::fractional_max_pool2d_at(self, kernel_size, out, fractional_samples(self, random_samples, 2, generator));
+}
+
+std::tuple<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> output_size,
+                                                              std::optional<ArrayRef<double>> output_ratio, const Tensor& random_samples,
+                                                              GeneratorImpl* generator) {
+  const DimVector out = fractional_output(self, output_size, output_ratio, 3, "fractional_max_pool3d");
+  return op::fractional_max_pool3d_at(self, kernel_size, out, fractional_samples(self, random_samples, 3, generator));
+}
+
+Tensor fractional_max_pool2d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> output_size,
+                             std::optional<ArrayRef<double>> output_ratio, const Tensor& random_samples, GeneratorImpl* generator) {
+  return std::get<0>(op::fractional_max_pool2d_with_indices(self, kernel_size, output_size, output_ratio, random_samples, generator));
+}
+
+Tensor fractional_max_pool3d(const Tensor& self, IntArrayRef kernel_size, std::optional<IntArrayRef> output_size,
+                             std::optional<ArrayRef<double>> output_ratio, const Tensor& random_samples, GeneratorImpl* generator) {
+  return std::get<0>(op::fractional_max_pool3d_with_indices(self, kernel_size, output_size, output_ratio, random_samples, generator));
 }
 
 Tensor adaptive_max_pool3d(const Tensor& self, IntArrayRef output_size) {

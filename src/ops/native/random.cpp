@@ -2,6 +2,7 @@
 // and i only, also for strided tensors (elements are counted in row-major order).
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "core/generator.h"
 #include "core/modes.h"
@@ -10,6 +11,7 @@
 #include "iter/copy.h"
 #include "iter/promotion.h"
 #include "iter/tensor_iterator.h"
+#include "kernels/cpu/distributions.h"
 #include "kernels/cpu/random.h"
 #include "kernels/cpu/sort.h"
 
@@ -96,6 +98,17 @@ Tensor& random_range(Tensor& self, int64_t low, int64_t last, GeneratorImpl* gen
   });
 }
 
+// t becomes f(u) of numbers u uniform in [0, 1); t is contiguous and float64.
+template <typename F>
+void map_uniform(Tensor& t, GeneratorImpl* generator, F&& f) {
+  const auto s = take_stream(generator, counters64(t.numel()));
+  double* p = t.data_ptr<double>();
+  cpu::fill_uniform(p, t.numel(), 0.0, 1.0, s.seed, s.offset);
+  parallel_for(0, t.numel(), 4096, [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) p[i] = f(p[i]);
+  });
+}
+
 void check_probability(double p, const char* op) {
   TRT_CHECK(p >= 0 && p <= 1, op, ": a probability must lie in [0, 1], got ", p);
 }
@@ -138,13 +151,67 @@ Tensor& normal_(Tensor& self, double mean, double std, GeneratorImpl* generator)
 Tensor& exponential_(Tensor& self, double lambd, GeneratorImpl* generator) {
   check_floating(self, "exponential_");
   TRT_CHECK(lambd > 0, "exponential_: the rate must be positive, got ", lambd);
-  return fill_through(self, DType::Float64, "exponential_", [&](Tensor& t) {
+  return fill_through(self, DType::Float64, "exponential_",
+                      [&](Tensor& t) { map_uniform(t, generator, [&](double u) { return -std::log1p(-u) / lambd; }); });
+}
+
+Tensor& cauchy_(Tensor& self, double median, double sigma, GeneratorImpl* generator) {
+  check_floating(self, "cauchy_");
+  TRT_CHECK(sigma > 0, "cauchy_: sigma must be positive, got ", sigma);
+  return fill_through(self, DType::Float64, "cauchy_", [&](Tensor& t) {
+    map_uniform(t, generator, [&](double u) { return median + sigma * std::tan(std::numbers::pi * (u - 0.5)); });
+  });
+}
+
+Tensor& log_normal_(Tensor& self, double mean, double std, GeneratorImpl* generator) {
+  check_floating(self, "log_normal_");
+  TRT_CHECK(std > 0, "log_normal_: std must be positive, got ", std);
+  return fill_through(self, DType::Float64, "log_normal_", [&](Tensor& t) {
     const auto s = take_stream(generator, counters64(t.numel()));
     double* p = t.data_ptr<double>();
-    cpu::fill_uniform(p, t.numel(), 0.0, 1.0, s.seed, s.offset);
+    cpu::fill_normal(p, t.numel(), mean, std, s.seed, s.offset);
     parallel_for(0, t.numel(), 4096, [&](int64_t b, int64_t e) {
-      for (int64_t i = b; i < e; ++i) p[i] = -std::log1p(-p[i]) / lambd;
+      for (int64_t i = b; i < e; ++i) p[i] = std::exp(p[i]);
     });
+  });
+}
+
+Tensor& geometric_(Tensor& self, double p, GeneratorImpl* generator) {
+  TRT_CHECK(p > 0 && p < 1, "geometric_: p must lie in (0, 1), got ", p);
+  TRT_CHECK_CODE(!is_complex(self.dtype()), Code::kNotSupported, "geometric_: not supported for ", self);
+  const double scale = 1 / std::log1p(-p);
+  return fill_through(self, DType::Float64, "geometric_", [&](Tensor& t) {
+    map_uniform(t, generator, [&](double u) { return std::max(1.0, std::ceil(std::log1p(-u) * scale)); });
+  });
+}
+
+Tensor poisson(const Tensor& self, GeneratorImpl* generator) {
+  check_floating(self, "poisson");
+  Tensor out = empty_like_tensor(self);
+  if (self.is_meta() || self.numel() == 0) return out;
+  Tensor rate = empty_tensor(self.sizes(), DType::Float64);
+  copy_tensor(rate, self);
+  const double* r = rate.data_ptr<double>();
+  for (int64_t i = 0; i < self.numel(); ++i) TRT_CHECK(r[i] >= 0, "poisson: rates must not be negative, got ", r[i]);
+  return fill_through(out, DType::Float64, "poisson", [&](Tensor& t) {
+    const auto s = take_stream(generator, cpu::kDrawCounters);
+    cpu::fill_poisson(r, t.data_ptr<double>(), t.numel(), s.seed, s.offset);
+  });
+}
+
+Tensor binomial(const Tensor& count, const Tensor& prob, GeneratorImpl* generator) {
+  check_floating(count, "binomial");
+  check_floating(prob, "binomial");
+  TRT_CHECK(count.dtype() == prob.dtype(), "binomial: count and prob must have one dtype, got ", count, " and ", prob);
+  const DimVector shape = broadcast_shapes(count.sizes(), prob.sizes(), "binomial");
+  Tensor out = empty_tensor(shape, count.dtype(), count.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  Tensor trials = empty_tensor(shape, DType::Float64), p = empty_tensor(shape, DType::Float64);
+  copy_tensor(trials, count);
+  copy_tensor(p, prob);
+  return fill_through(out, DType::Float64, "binomial", [&](Tensor& t) {
+    const auto s = take_stream(generator, cpu::kDrawCounters);
+    cpu::fill_binomial(trials.data_ptr<double>(), p.data_ptr<double>(), t.data_ptr<double>(), t.numel(), s.seed, s.offset);
   });
 }
 
@@ -292,6 +359,15 @@ namespace meta {
 Tensor& uniform_(Tensor& self, double from, double to, GeneratorImpl* g) { return native::uniform_(self, from, to, g); }
 Tensor& normal_(Tensor& self, double mean, double std, GeneratorImpl* g) { return native::normal_(self, mean, std, g); }
 Tensor& exponential_(Tensor& self, double lambd, GeneratorImpl* g) { return native::exponential_(self, lambd, g); }
+Tensor& cauchy_(Tensor& self, double median, double sigma, GeneratorImpl* g) {
+  return native::cauchy_(self, median, sigma, g);
+}
+Tensor& log_normal_(Tensor& self, double mean, double std, GeneratorImpl* g) {
+  return native::log_normal_(self, mean, std, g);
+}
+Tensor& geometric_(Tensor& self, double p, GeneratorImpl* g) { return native::geometric_(self, p, g); }
+Tensor poisson(const Tensor& self, GeneratorImpl* g) { return native::poisson(self, g); }
+Tensor binomial(const Tensor& count, const Tensor& prob, GeneratorImpl* g) { return native::binomial(count, prob, g); }
 Tensor& bernoulli__float(Tensor& self, double p, GeneratorImpl* g) { return native::bernoulli__float(self, p, g); }
 Tensor& bernoulli__Tensor(Tensor& self, const Tensor& p, GeneratorImpl* g) {
   return native::bernoulli__Tensor(self, p, g);

@@ -76,10 +76,11 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
   const bool floating = is_differentiable(self.dtype());
   if (equal_nan && floating) close = op::logical_or(close, op::logical_and(op::isnan(self), op::isnan(other)));
   if (rtol == 0 && atol == 0) return close;
+  const Tensor a = self.dtype() == DType::Bool ? op::to(self, DType::UInt8) : self;
   // Integers are compared in floating point, as their differences may wrap around.
   const Tensor b = floating ? other : op::to(other, thread_state.default_dtype);
   const Tensor allowed = op::add(op::abs(op::mul(b, Scalar(rtol))), Scalar(atol));
-  const Tensor actual = op::abs(op::sub(self, b));
+  const Tensor actual = op::abs(op::sub(a, b));
   return op::logical_or(close, op::logical_and(op::isfinite(actual), op::le(actual, allowed)));
 }
 

@@ -206,6 +206,22 @@ def _max_pool(name, dims):
 max_pool1d, max_pool2d, max_pool3d = (_max_pool(f"max_pool{n}d", n) for n in (1, 2, 3))
 
 
+def _fractional_max_pool(name, dims):
+    plain, with_indices = _ops[name], _ops[name + "_with_indices"]
+
+    def pool(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        if isinstance(output_ratio, (int, float)):
+            output_ratio = [output_ratio]
+        return (with_indices if return_indices else plain)(input, kernel_size, output_size, output_ratio, _random_samples)
+
+    pool.__name__, pool.__doc__ = name, f"Maxima of windows at random places in {dims} dimensions (Graham, Fractional max-pooling, 2014): `output_size` windows, or `output_ratio` times the extents."
+    return pool
+
+
+fractional_max_pool2d, fractional_max_pool3d = (_fractional_max_pool(f"fractional_max_pool{n}d", n) for n in (2, 3))
+fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = (_ops[f"fractional_max_pool{n}d_with_indices"] for n in (2, 3))
+
+
 def _output_size(input, size, dims):
     """None keeps a size."""
     if isinstance(size, (tuple, list)):

@@ -11,7 +11,7 @@ from trt.nn.parameter import Parameter, UninitializedBuffer, UninitializedParame
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d",
            "AvgPool2d", "AvgPool3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "ChannelShuffle", "Conv1d",
            "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "CosineSimilarity", "Embedding", "EmbeddingBag", "Flatten",
-           "Fold", "GroupNorm", "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "Linear", "LocalResponseNorm", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d",
+           "Fold", "FractionalMaxPool2d", "FractionalMaxPool3d", "GroupNorm", "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "Linear", "LocalResponseNorm", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d",
            "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "PairwiseDistance", "PixelShuffle", "PixelUnshuffle", "RMSNorm", "Unflatten",
            "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
@@ -560,6 +560,33 @@ class MaxPool3d(_MaxPool):
 
     def forward(self, input):
         return F.max_pool3d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
+
+
+class _FractionalMaxPool(Module):
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        super().__init__()
+        if (output_size is None) == (output_ratio is None):
+            raise ValueError(f"{type(self).__name__} needs either output_size or output_ratio")
+        self.kernel_size, self.return_indices, self._random_samples = _tuple(kernel_size, self.dims), return_indices, _random_samples
+        self.output_size = None if output_size is None else _tuple(output_size, self.dims)
+        self.output_ratio = None if output_ratio is None else _tuple(output_ratio, self.dims)
+        if self.output_ratio and not all(0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input):
+        return self.function(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """Maxima of windows at random places: [n, c, h, w] or [c, h, w]."""
+
+    dims, function = 2, staticmethod(F.fractional_max_pool2d)
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """Maxima of windows at random places: [n, c, d, h, w] or [c, d, h, w]."""
+
+    dims, function = 3, staticmethod(F.fractional_max_pool3d)
 
 
 class _MaxUnpool(_Plain):

@@ -127,6 +127,8 @@ final class ModelTest {
     assertEquals(
         "LPPool2d(norm_type=2.0, kernel_size=(2, 3), stride=None, ceil_mode=True)",
         Layers.lpPoolnd(2, new long[] {2, 3}, new PoolndOptions().ceilMode(true)).toString());
+    assertArrayEquals(
+        new long[] {2, 3, 4}, Layers.fractionalMaxPoolnd(new long[] {2, 2}, new long[] {3, 4}, null).forward(Tensor.ones(2, 6, 7)).shape());
     assertArrayEquals(new long[] {2, 4, 1, 1}, Layers.softmax2d().forward(Tensor.ones(2, 4, 1, 1)).shape());
     assertArrayEquals(
         new float[] {0, 5, 7, 0},

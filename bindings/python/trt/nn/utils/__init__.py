@@ -1,6 +1,7 @@
 """Helpers for gradients and parameters."""
 
 from trt import _C
+from trt.nn.utils import rnn
 
 
 def _with_gradient(parameters):
