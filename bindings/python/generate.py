@@ -311,7 +311,7 @@ def documentation(name, overloads, self_name, leading):
 def is_function(name, overloads, functions):
     """Whether the module has it, beside the class: in-place forms where it has the other one, too."""
     inplace = all(o.variant.schema.args and o.variant.schema.args[0].type.written for o in overloads)
-    return name not in DTYPE_NAMES and name not in PROPERTIES and (not inplace or name[:-1] in functions)
+    return name not in DTYPE_NAMES and name not in PROPERTIES and (not inplace or name[:-1] in functions or name in ("fill_", "zero_", "resize_as_"))
 
 
 def is_method(o):

@@ -757,6 +757,12 @@ TRT_API trt_status* trt_polygamma_(trt_tensor* self, int64_t n);
 TRT_API trt_status* trt_round_decimals(const trt_tensor* self, int64_t decimals, trt_tensor** out);
 
 /**
+ * In-place form of `trt_round_decimals`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_round_decimals_(trt_tensor* self, int64_t decimals);
+
+/**
  * Out form of `trt_round_decimals`: the result is written into the given tensor, resized where the shape differs.
  * @since 0.1
  */
@@ -770,6 +776,12 @@ TRT_API trt_status* trt_round_decimals_out(const trt_tensor* self, int64_t decim
  */
 TRT_API trt_status* trt_div_tensor_mode(const trt_tensor* self, const trt_tensor* other, const char* rounding_mode,
     trt_tensor** out);
+
+/**
+ * In-place form of `trt_div_tensor_mode`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_div_tensor_mode_(trt_tensor* self, const trt_tensor* other, const char* rounding_mode);
 
 /**
  * Out form of `trt_div_tensor_mode`: the result is written into the given tensor, resized where the shape differs.
@@ -786,6 +798,12 @@ TRT_API trt_status* trt_div_tensor_mode_out(const trt_tensor* self, const trt_te
  */
 TRT_API trt_status* trt_div_scalar_mode(const trt_tensor* self, trt_scalar other, const char* rounding_mode,
     trt_tensor** out);
+
+/**
+ * In-place form of `trt_div_scalar_mode`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_div_scalar_mode_(trt_tensor* self, trt_scalar other, const char* rounding_mode);
 
 /**
  * Out form of `trt_div_scalar_mode`: the result is written into the given tensor, resized where the shape differs.
@@ -855,6 +873,29 @@ TRT_API trt_status* trt_divide_tensor_(trt_tensor* self, const trt_tensor* other
  * @since 0.1
  */
 TRT_API trt_status* trt_divide_tensor_out(const trt_tensor* self, const trt_tensor* other, trt_tensor* out);
+
+/**
+ * The same as div with `rounding_mode`.
+ * Gradient: through the operators that it is made of.
+ * Schema: `divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_divide_tensor_mode(const trt_tensor* self, const trt_tensor* other, const char*
+    rounding_mode, trt_tensor** out);
+
+/**
+ * In-place form of `trt_divide_tensor_mode`: the result is written into `self`.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_divide_tensor_mode_(trt_tensor* self, const trt_tensor* other, const char* rounding_mode);
+
+/**
+ * Out form of `trt_divide_tensor_mode`: the result is written into the given tensor, resized where the shape
+ * differs.
+ * @since 0.1
+ */
+TRT_API trt_status* trt_divide_tensor_mode_out(const trt_tensor* self, const trt_tensor* other, const char*
+    rounding_mode, trt_tensor* out);
 
 /**
  * The same as mul.
@@ -9485,7 +9526,7 @@ TRT_API trt_status* trt_binomial_out(const trt_tensor* count, const trt_tensor* 
     trt_tensor* out);
 
 /**
- * A tensor of numbers uniform in [0, 1).
+ * A tensor of numbers uniform in [0, 1); of complex numbers both parts are.
  * Gradient: none; the result is a constant.
  * Schema: `rand(int[] size, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
@@ -9501,7 +9542,7 @@ TRT_API trt_status* trt_rand(const int64_t* size, size_t size_count, trt_generat
 TRT_API trt_status* trt_rand_out(const int64_t* size, size_t size_count, trt_generator* generator, trt_tensor* out);
 
 /**
- * A tensor of standard normal numbers.
+ * A tensor of standard normal numbers; the parts of complex ones have variance 1/2 each.
  * Gradient: none; the result is a constant.
  * Schema: `randn(int[] size, *, Generator? generator=None, ScalarType? dtype=None, Device? device=None) -> Tensor`
  * @since 0.1
@@ -10656,6 +10697,15 @@ TRT_API trt_status* trt_as_strided(const trt_tensor* self, const int64_t* size, 
  * @since 0.1
  */
 TRT_API trt_status* trt_view(const trt_tensor* self, const int64_t* size, size_t size_count, trt_tensor** out);
+
+/**
+ * A view of the bits as another dtype (real; not of tensors that require gradients). Where the sizes of the
+ * elements differ, the last dimension, of stride 1, becomes longer or shorter accordingly.
+ * Gradient: through the operators that it is made of.
+ * Schema: `view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)`
+ * @since 0.1
+ */
+TRT_API trt_status* trt_view_dtype(const trt_tensor* self, trt_dtype dtype, trt_tensor** out);
 
 /**
  * A view of a complex tensor as real numbers, with a last dimension of size 2 for the real and the imaginary part.

@@ -812,6 +812,11 @@ inline Tensor round(const Tensor& self, std::int64_t decimals) {
   check(trt_round_decimals(self.get(), decimals, &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `round`: the result is written into `self`. */
+inline const Tensor& round_(const Tensor& self, std::int64_t decimals) {
+  check(trt_round_decimals_(self.get(), decimals));
+  return self;
+}
 /** Out form of `round`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& round_out(const Tensor& out, const Tensor& self, std::int64_t decimals) {
   check(trt_round_decimals_out(self.get(), decimals, out.get()));
@@ -826,6 +831,11 @@ inline Tensor div(const Tensor& self, const Tensor& other, std::optional<std::st
   check(trt_div_tensor_mode(self.get(), other.get(), rounding_mode ? rounding_mode->c_str() : nullptr, &out_c));
   return Tensor::adopt(out_c);
 }
+/** In-place form of `div`: the result is written into `self`. */
+inline const Tensor& div_(const Tensor& self, const Tensor& other, std::optional<std::string> rounding_mode) {
+  check(trt_div_tensor_mode_(self.get(), other.get(), rounding_mode ? rounding_mode->c_str() : nullptr));
+  return self;
+}
 /** Out form of `div`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& div_out(const Tensor& out, const Tensor& self, const Tensor& other, std::optional<std::string> rounding_mode) {
   check(trt_div_tensor_mode_out(self.get(), other.get(), rounding_mode ? rounding_mode->c_str() : nullptr, out.get()));
@@ -839,6 +849,11 @@ inline Tensor div(const Tensor& self, Scalar other, std::optional<std::string> r
   trt_tensor* out_c{};
   check(trt_div_scalar_mode(self.get(), other.c(), rounding_mode ? rounding_mode->c_str() : nullptr, &out_c));
   return Tensor::adopt(out_c);
+}
+/** In-place form of `div`: the result is written into `self`. */
+inline const Tensor& div_(const Tensor& self, Scalar other, std::optional<std::string> rounding_mode) {
+  check(trt_div_scalar_mode_(self.get(), other.c(), rounding_mode ? rounding_mode->c_str() : nullptr));
+  return self;
 }
 /** Out form of `div`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& div_out(const Tensor& out, const Tensor& self, Scalar other, std::optional<std::string> rounding_mode) {
@@ -900,6 +915,25 @@ inline const Tensor& divide_(const Tensor& self, const Tensor& other) {
 /** Out form of `divide`: the result is written into the given tensor, resized where the shape differs. */
 inline const Tensor& divide_out(const Tensor& out, const Tensor& self, const Tensor& other) {
   check(trt_divide_tensor_out(self.get(), other.get(), out.get()));
+  return out;
+}
+/**
+ * The same as div with `rounding_mode`.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor divide(const Tensor& self, const Tensor& other, std::optional<std::string> rounding_mode) {
+  trt_tensor* out_c{};
+  check(trt_divide_tensor_mode(self.get(), other.get(), rounding_mode ? rounding_mode->c_str() : nullptr, &out_c));
+  return Tensor::adopt(out_c);
+}
+/** In-place form of `divide`: the result is written into `self`. */
+inline const Tensor& divide_(const Tensor& self, const Tensor& other, std::optional<std::string> rounding_mode) {
+  check(trt_divide_tensor_mode_(self.get(), other.get(), rounding_mode ? rounding_mode->c_str() : nullptr));
+  return self;
+}
+/** Out form of `divide`: the result is written into the given tensor, resized where the shape differs. */
+inline const Tensor& divide_out(const Tensor& out, const Tensor& self, const Tensor& other, std::optional<std::string> rounding_mode) {
+  check(trt_divide_tensor_mode_out(self.get(), other.get(), rounding_mode ? rounding_mode->c_str() : nullptr, out.get()));
   return out;
 }
 /**
@@ -8930,7 +8964,7 @@ inline const Tensor& binomial_out(const Tensor& out, const Tensor& count, const 
   return out;
 }
 /**
- * A tensor of numbers uniform in [0, 1).
+ * A tensor of numbers uniform in [0, 1); of complex numbers both parts are.
  * Gradient: none; the result is a constant.
  */
 inline Tensor rand(IntArrayRef size, const Generator& generator, std::optional<DType> dtype, std::optional<Device> device) {
@@ -8953,7 +8987,7 @@ inline const Tensor& rand_out(const Tensor& out, IntArrayRef size, const Generat
   return out;
 }
 /**
- * A tensor of standard normal numbers.
+ * A tensor of standard normal numbers; the parts of complex ones have variance 1/2 each.
  * Gradient: none; the result is a constant.
  */
 inline Tensor randn(IntArrayRef size, const Generator& generator, std::optional<DType> dtype, std::optional<Device> device) {
@@ -10105,6 +10139,16 @@ inline Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef strid
 inline Tensor view(const Tensor& self, IntArrayRef size) {
   trt_tensor* out_c{};
   check(trt_view(self.get(), size.data(), size.size(), &out_c));
+  return Tensor::adopt(out_c);
+}
+/**
+ * A view of the bits as another dtype (real; not of tensors that require gradients). Where the sizes of the elements differ, the last dimension, of
+ * stride 1, becomes longer or shorter accordingly.
+ * Gradient: through the operators that it is made of.
+ */
+inline Tensor view(const Tensor& self, DType dtype) {
+  trt_tensor* out_c{};
+  check(trt_view_dtype(self.get(), static_cast<trt_dtype>(dtype), &out_c));
   return Tensor::adopt(out_c);
 }
 /**
@@ -11559,14 +11603,19 @@ inline Tensor Tensor::logit(std::optional<double> eps) const { return trt::logit
 inline const Tensor& Tensor::logit_(std::optional<double> eps) const { return trt::logit_(*this, eps); }
 inline const Tensor& Tensor::polygamma_(std::int64_t n) const { return trt::polygamma_(*this, n); }
 inline Tensor Tensor::round(std::int64_t decimals) const { return trt::round(*this, decimals); }
+inline const Tensor& Tensor::round_(std::int64_t decimals) const { return trt::round_(*this, decimals); }
 inline Tensor Tensor::div(const Tensor& other, std::optional<std::string> rounding_mode) const { return trt::div(*this, other, rounding_mode); }
+inline const Tensor& Tensor::div_(const Tensor& other, std::optional<std::string> rounding_mode) const { return trt::div_(*this, other, rounding_mode); }
 inline Tensor Tensor::div(Scalar other, std::optional<std::string> rounding_mode) const { return trt::div(*this, other, rounding_mode); }
+inline const Tensor& Tensor::div_(Scalar other, std::optional<std::string> rounding_mode) const { return trt::div_(*this, other, rounding_mode); }
 inline Tensor Tensor::true_divide(const Tensor& other) const { return trt::true_divide(*this, other); }
 inline const Tensor& Tensor::true_divide_(const Tensor& other) const { return trt::true_divide_(*this, other); }
 inline Tensor Tensor::true_divide(Scalar other) const { return trt::true_divide(*this, other); }
 inline const Tensor& Tensor::true_divide_(Scalar other) const { return trt::true_divide_(*this, other); }
 inline Tensor Tensor::divide(const Tensor& other) const { return trt::divide(*this, other); }
 inline const Tensor& Tensor::divide_(const Tensor& other) const { return trt::divide_(*this, other); }
+inline Tensor Tensor::divide(const Tensor& other, std::optional<std::string> rounding_mode) const { return trt::divide(*this, other, rounding_mode); }
+inline const Tensor& Tensor::divide_(const Tensor& other, std::optional<std::string> rounding_mode) const { return trt::divide_(*this, other, rounding_mode); }
 inline Tensor Tensor::multiply(const Tensor& other) const { return trt::multiply(*this, other); }
 inline const Tensor& Tensor::multiply_(const Tensor& other) const { return trt::multiply_(*this, other); }
 inline Tensor Tensor::subtract(const Tensor& other, Scalar alpha) const { return trt::subtract(*this, other, alpha); }
@@ -12187,6 +12236,7 @@ inline std::vector<Tensor> Tensor::gradient(OptionalArrayRef<double> spacing, Op
 inline std::vector<Tensor> Tensor::gradient(TensorList spacing, OptionalIntArrayRef dim, std::int64_t edge_order) const { return trt::gradient(*this, spacing, dim, edge_order); }
 inline Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, std::optional<std::int64_t> storage_offset) const { return trt::as_strided(*this, size, stride, storage_offset); }
 inline Tensor Tensor::view(IntArrayRef size) const { return trt::view(*this, size); }
+inline Tensor Tensor::view(DType dtype) const { return trt::view(*this, dtype); }
 inline Tensor Tensor::view_as_real() const { return trt::view_as_real(*this); }
 inline Tensor Tensor::view_as_complex() const { return trt::view_as_complex(*this); }
 inline Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const { return trt::transpose(*this, dim0, dim1); }

@@ -57,6 +57,22 @@ double poisson(double rate, Draws& draws) {
   }
 }
 
+// log(k!) less Stirling's (k + 1/2) log k - k + log(2 pi) / 2, for k of at least 10.
+double stirling_rest(double k) {
+  const double r = 1 / k, r2 = r * r;
+  return r * (1.0 / 12 - r2 * (1.0 / 360 - r2 * (1.0 / 1260 - r2 / 1680)));
+}
+
+// log of C(n, k) odds^k over C(n, mode) odds^mode.
+double log_ratio(double n, double k, double mode, double odds) {
+  const double d = k - mode, rest = n - mode;
+  if (k < 10 || n - k < 10 || mode < 10 || rest < 10)
+    return log_factorial(mode) + log_factorial(rest) - log_factorial(k) - log_factorial(n - k) + d * std::log(odds);
+  // Differences of Stirling's formula, in which nothing of the size of n log n cancels.
+  return -(k + 0.5) * std::log1p(d / mode) - (n - k + 0.5) * std::log1p(-d / rest) + d * std::log(rest / mode * odds) + stirling_rest(mode) +
+         stirling_rest(rest) - stirling_rest(k) - stirling_rest(n - k);
+}
+
 // p in (0, 0.5], n at least 1.
 double binomial(double n, double p, Draws& draws) {
   const double odds = p / (1 - p);
@@ -71,14 +87,13 @@ double binomial(double n, double p, Draws& draws) {
   }
   const double deviation = std::sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * deviation, a = -0.0873 + 0.0248 * b + 0.01 * p;
   const double center = n * p + 0.5, accept = 0.92 - 4.2 / b, alpha = (2.83 + 5.1 / b) * deviation;
-  const double mode = std::floor((n + 1) * p), at_mode = log_factorial(mode) + log_factorial(n - mode), log_odds = std::log(odds);
+  const double mode = std::floor((n + 1) * p);
   for (;;) {
     const double u = draws.uniform() - 0.5, v = draws.uniform(), us = 0.5 - std::fabs(u);
     const double k = std::floor((2 * a / us + b) * u + center);
     if (k < 0 || k > n) continue;
     if (us >= 0.07 && v <= accept) return k;
-    const double ratio = at_mode - log_factorial(k) - log_factorial(n - k) + (k - mode) * log_odds;
-    if (std::log(v * alpha / (a / (us * us) + b)) <= ratio) return k;
+    if (std::log(v * alpha / (a / (us * us) + b)) <= log_ratio(n, k, mode, odds)) return k;
   }
 }
 

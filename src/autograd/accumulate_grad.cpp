@@ -31,7 +31,8 @@ void AccumulateGrad::apply(const GradVec& grads, GradVec&) {
   if (!m->grad.defined()) {
     // A gradient that nobody else holds is taken as it is.
     const bool own = fresh.impl()->use_count() == 1 && fresh.impl()->storage()->use_count() == 1 && fresh.is_contiguous();
-    m->grad = !own || record ? op::clone(fresh) : fresh.impl()->autograd() ? detach(fresh) : fresh;
+    // In the leaf's order in memory, as PyTorch: p.grad.view(-1) works where p.view(-1) does.
+    m->grad = leaf_.is_contiguous() && !fresh.is_contiguous() ? op::contiguous(fresh) : !own || record ? op::clone(fresh) : fresh.impl()->autograd() ? detach(fresh) : fresh;
   } else if (record) {
     dropped = std::exchange(m->grad, op::add(m->grad, fresh));
   } else {

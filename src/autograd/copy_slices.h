@@ -14,6 +14,11 @@ class CopySlices final : public Node {
   void release_saved() override { fn_->release_saved(); }
   void visit_saved(const std::function<void(const Tensor&)>& f) const override { fn_->visit_saved(f); }
 
+  // The node whose gradient this thread computes as part of a CopySlices, or null.
+  static CopySlices* around(const Node& fn);
+  // The changed view, whose memory `data` has, with its history: that of a part of the base.
+  Tensor view_of(const Tensor& data);
+
  private:
   NodePtr fn_;
   DimVector base_sizes_, base_strides_;

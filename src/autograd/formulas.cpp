@@ -1,5 +1,7 @@
 #include "autograd/formulas.h"
 
+#include <algorithm>
+
 #include "gen/all_ops.h"
 
 namespace trt::formulas {
@@ -46,6 +48,20 @@ Tensor unfold_backward(const Tensor& grad, IntArrayRef input_sizes, int64_t dim,
   return out;
 }
 
+// Whether several indices may mean one element: by rising strides, each step must lead beyond what the dimensions before it reach.
+static bool may_overlap(IntArrayRef sizes, IntArrayRef strides) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] > 1) dims.emplace_back(strides[i], sizes[i]);
+  std::sort(dims.begin(), dims.end());
+  int64_t reached = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reached) return true;
+    reached += stride * (size - 1);
+  }
+  return false;
+}
+
 Tensor as_strided_backward(const Tensor& grad, IntArrayRef input_sizes, IntArrayRef input_strides, int64_t input_offset, IntArrayRef sizes,
                            IntArrayRef strides, std::optional<int64_t> offset_given) {
   // Everything is seen relative to the lower of both offsets, as one line of memory; elements that several positions of
@@ -72,9 +88,7 @@ Tensor as_strided_backward(const Tensor& grad, IntArrayRef input_sizes, IntArray
   Tensor line = op::zeros({length}, grad.dtype(), grad.device());
   line = op::index_add(line, 0, positions(sizes, strides, offset - base), op::reshape(grad, {-1}));
   const Tensor own = positions(input_sizes, input_strides, input_offset - base);
-  bool overlaps = false;
-  for (size_t i = 0; i < input_sizes.size(); ++i) overlaps |= input_sizes[i] > 1 && input_strides[i] == 0;
-  if (overlaps) {
+  if (may_overlap(input_sizes, input_strides)) {
     const Tensor count = op::index_add(op::zeros_like(line), 0, own, op::ones({own.numel()}, grad.dtype(), grad.device()));
     line = op::div(line, op::clamp_min(count, 1));
   }

@@ -132,6 +132,20 @@ CopySlices::CopySlices(const Tensor& base, Edge base_edge, const Tensor& view, N
   for (size_t i = 1; i < fn_->edge_count(); ++i) add_edge(fn_->edge(i));
 }
 
+namespace {
+constinit thread_local CopySlices* applied = nullptr;
+}
+
+CopySlices* CopySlices::around(const Node& fn) { return applied && applied->fn_.get() == &fn ? applied : nullptr; }
+
+Tensor CopySlices::view_of(const Tensor& data) {
+  Tensor base = alias_tensor(data, base_sizes_, base_strides_, data.storage_offset() - offset_);
+  AutogradMeta& m = ensure_meta(base);
+  m.grad_fn = NodePtr(this);
+  m.requires_grad = true;
+  return op::as_strided(base, view_sizes_, view_strides_, data.storage_offset());
+}
+
 void CopySlices::apply(const GradVec& grads, GradVec& out) {
   Tensor result = op::empty_strided(base_sizes_, base_strides_, grads[0].dtype(), grads[0].device());
   op::copy_(result, grads[0]);
@@ -140,6 +154,11 @@ void CopySlices::apply(const GradVec& grads, GradVec& out) {
   in[0] = op::clone(slice);
   {
     std::lock_guard lock(fn_->mutex());
+    struct Within {
+      CopySlices* const before = applied;
+      explicit Within(CopySlices* now) { applied = now; }
+      ~Within() { applied = before; }
+    } within(this);
     fn_->apply_conjugating(in, parts);
   }
   if (wants(0)) {

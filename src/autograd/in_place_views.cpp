@@ -3,7 +3,7 @@
 // Note [Views in place]
 // The recorded view of the tensor gives the new sizes, strides and offset, and the tensor's history becomes that of the view. The version of the
 // storage rises, as PyTorch's: what saved the tensor sees that it changed, and other views of it make their history anew. A tensor that is
-// itself a view takes the new geometry alone: its own history is made anew from its base (refresh_view in meta.cpp).
+// itself a view stays one of its base; its history is up to date until the base changes (refresh_view in meta.cpp).
 #include <cstring>
 
 #include "autograd/function_util.h"
@@ -19,19 +19,21 @@ Tensor& view_in_place(Tensor& self, const char* op, F&& view) {
   autograd::check_inplace(self, autograd::requires_grad(self), op);
   autograd::AutogradMeta* meta = autograd::meta_of(self);
   const bool records = meta && autograd::requires_grad(self);
-  TRT_CHECK_CODE(!records || grad_enabled() || autograd::is_leaf(self), Code::kFailedPrecondition, op, ": ", self,
-                 " has a history, which would not fit its new shape, since nothing is recorded under no_grad");
+  TRT_CHECK_CODE(!records || (grad_enabled() && !thread_state.inference) || autograd::is_leaf(self), Code::kFailedPrecondition, op, ": ", self,
+                 " has a history, which would not fit its new shape, since nothing is recorded under no_grad and in inference mode");
   TRT_CHECK_CODE(!records || !meta->grad.defined() || !autograd::is_leaf(self), Code::kFailedPrecondition, op, ": the leaf ", self,
                  " has a gradient, which would not fit its new shape; set it to none first");
   const Tensor viewed = view(self);
   // Taken before the version rises, after which the view would make its history anew.
   autograd::NodePtr history;
   uint32_t number = 0;
-  if (records && !meta->view && !viewed.is_same(self))
+  if (records && !viewed.is_same(self))
     if (const autograd::AutogradMeta* of = autograd::meta_of(viewed)) history = of->grad_fn, number = of->output_nr;
   self.impl()->set_geometry_in_place(viewed.sizes(), viewed.strides(), viewed.storage_offset());
   self.impl()->storage()->bump_version();
-  if (history) meta->replace_history(std::move(history), number);
+  if (!history) return self;
+  meta->replace_history(std::move(history), number);
+  if (meta->view) meta->view->version = self.impl()->storage()->version();
   return self;
 }
 

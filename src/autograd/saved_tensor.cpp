@@ -1,5 +1,6 @@
 #include "autograd/saved_tensor.h"
 
+#include "autograd/copy_slices.h"
 #include "autograd/meta.h"
 
 namespace trt::autograd {
@@ -40,6 +41,8 @@ Tensor SavedTensor::unpack(Node& owner) const {
   TRT_CHECK_CODE(now == version_, Code::kFailedPrecondition, owner.name(), ": a tensor needed for the gradient (", data_,
                  ") was changed by an in-place operation: it is at version ", now, ", expected ", version_);
   if (!is_output_ || !is_differentiable(data_.dtype())) return data_;
+  // The result of an in-place change of a view: what leads on is the base's history, not the node inside of it.
+  if (CopySlices* slices = CopySlices::around(owner)) return grad_enabled() ? slices->view_of(data_) : data_;
   Tensor t = detach(data_);
   AutogradMeta& m = ensure_meta(t);
   m.grad_fn = NodePtr(&owner);

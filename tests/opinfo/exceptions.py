@@ -5,6 +5,7 @@ An entry is counted as skipped. A full run with --verbose names entries that wer
 
 _VIEW = "a view fails where the memory does not allow it: that is its purpose"
 _MEMORY = "its arguments are about the memory"
+_BITS = "the bits, and how many there are, are those of the dtype"
 _DATA = "the result's form depends on data; the status says so"
 _SINGULAR = "samples whose matrix is singular but for rounding: differences say nothing there"
 _AT_ZERO = "norms of an order below 1 have no second derivative where an element is 0"
@@ -67,6 +68,7 @@ EXCEPTIONS = {
     ("view_as_complex", "gradient sliced"): _VIEW,
     ("as_strided", "transposed"): _MEMORY,
     ("as_strided", "in place strided"): _MEMORY,
+    **{("view.dtype", f"dtype {dtype}"): _BITS for dtype in ("float32", "float16", "bfloat16")},
     **{("as_strided_scatter", check): _MEMORY for check in ("transposed", "sliced", "expanded", "gradient transposed", "gradient sliced", "gradient expanded")},
     ("as_strided", "sliced"): _MEMORY,
     ("as_strided", "expanded"): _MEMORY,

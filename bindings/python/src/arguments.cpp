@@ -221,6 +221,7 @@ bool Args::match(const Signature& s, PyObject* self, PyObject* const* args, Py_s
   if (!bind(s, self, args, count, keywords)) return false;
   used_ints_ = used_tensors_ = 0;
   work_ = 0;
+  all_ = s.params;
   for (int i = 0; i < s.count; ++i) {
     const Param& p = s.params[i];
     PyObject* object = objects_[i];
@@ -252,7 +253,7 @@ bool Args::convert_tensor(const Param& p, PyObject* object, Value* out, bool str
   // It promotes as a number beside the first tensor of the call.
   const trt_tensor* beside = nullptr;
   for (int i = 0; i < params_ && !beside; ++i)
-    if (objects_[i] && is_tensor(objects_[i])) beside = tensor_of(objects_[i]);
+    if (objects_[i] && is_tensor(objects_[i]) && strcmp(all_[i].name, "condition") != 0) beside = tensor_of(objects_[i]);
   trt_tensor* t = number_tensor(number, beside);
   if (!t) return false;
   owned_.push_back(t);

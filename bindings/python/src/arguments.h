@@ -160,6 +160,7 @@ class Args {
   T* room(T (&inlined)[N], size_t* used, size_t count);
 
   Value values_[kMostParams];
+  const Param* all_ = nullptr;      // of the signature that is tried
   PyObject* objects_[kMostParams];  // borrowed; nullptr: not given
   bool flags_[kMostParams];
   int params_ = 0;

@@ -93,7 +93,7 @@ bool has_array(PyObject* object) {
 
 Ref numpy_array(PyObject* object) {
   Ref numpy(PyImport_ImportModule("numpy"));
-  return numpy ? Ref(PyObject_CallMethod(numpy.get(), "asarray", "O", object)) : Ref();
+  return numpy ? Ref(PyObject_CallMethod(numpy.get(), "asarray", "(O)", object)) : Ref();
 }
 
 // --- nested sequences ---
@@ -523,6 +523,14 @@ PyObject* from_dlpack(PyObject*, PyObject* capsule) {
 
 }  // namespace
 
+static bool all_of_numpy(PyObject* data) {
+  if (!PyList_Check(data) && !PyTuple_Check(data)) return false;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(data);
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (strncmp(Py_TYPE(PySequence_Fast_GET_ITEM(data, i))->tp_name, "numpy.", 6) != 0) return false;
+  return n > 0;
+}
+
 trt_tensor* tensor_from_data(PyObject* data, trt_dtype dtype) {
   if (is_tensor(data)) {
     trt_tensor *plain = nullptr, *out = nullptr;
@@ -549,6 +557,14 @@ trt_tensor* tensor_from_data(PyObject* data, trt_dtype dtype) {
   if (!PySequence_Check(data) || PyUnicode_Check(data)) {
     PyErr_Format(PyExc_TypeError, "a tensor cannot be made of an object of type %.100s", Py_TYPE(data)->tp_name);
     return nullptr;
+  }
+  // A list of NumPy's numbers or arrays has their dtype.
+  if (dtype == TRT_DTYPE_NONE && all_of_numpy(data)) {
+    Ref array = numpy_array(data);
+    Buffer b;
+    if (array && b.get(array.get(), PyBUF_FULL_RO))
+      if (trt_tensor* made = copy_of_buffer(b)) return made;
+    PyErr_Clear();  // ragged, or of another kind: told below
   }
   Sequence sequence;
   return sequence.read(data) ? sequence.tensor(dtype) : nullptr;

@@ -919,6 +919,70 @@ class ViewsInPlace(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "requires gradients"):
             trt.rand(2, requires_grad=True).resize_(3)
 
+    def test_hooks_of_a_view_stay(self):
+        for change, args in (("unsqueeze_", (0,)), ("squeeze_", ()), ("t_", ()), ("transpose_", (0, 0))):
+            x = trt.ones(2, 3, requires_grad=True)
+            v = (x * 1)[0]
+            v.register_hook(lambda g: g * 3)
+            getattr(v, change)(*args)
+            (v * 2).sum().backward()
+            self.assertEqual(x.grad.tolist(), [[6] * 3, [0] * 3], change)
+
+    def test_inference_mode(self):
+        a = trt.ones(2, 2, requires_grad=True) * 1
+        with trt.inference_mode(), self.assertRaisesRegex(RuntimeError, "t_: .* has a history"):
+            a.t_()
+        plain = trt.arange(6.0).reshape(2, 3)
+        with trt.inference_mode():
+            plain.t_()
+        self.assertEqual(plain.shape, (3, 2))
+
+    def test_bases_that_overlap(self):
+        x = trt.ones(4, requires_grad=True)
+        a = x * 1
+        v = a[:2]
+        a.as_strided_((2, 3), (1, 1), 0)
+        self.assertEqual(trt.autograd.grad(v.sum(), x)[0].tolist(), [1, 1, 0, 0])
+        x = trt.ones(3, requires_grad=True)
+        self.assertEqual(trt.autograd.grad(x.unfold(0, 2, 1).as_strided((3,), (1,)).sum(), x)[0].tolist(), [1, 1, 1])
+
+
+class InPlaceOnViews(unittest.TestCase):
+    """Operators that save their result, on a part of a tensor."""
+
+    NAMES = ("exp_", "sigmoid_", "tanh_", "sqrt_", "rsqrt_", "reciprocal_", "relu_", "tan_", "polygamma_")
+
+    def test_second_gradient(self):
+        for name in self.NAMES:
+            args = (1,) if name == "polygamma_" else ()
+            with self.subTest(name=name):
+                def penalty(x, in_place):
+                    a = x * 0.5
+                    if in_place:
+                        getattr(a[0], name)(*args)
+                    else:
+                        a = trt.cat([getattr(a[:1].clone(), name)(*args), a[1:]])
+                    (g,) = trt.autograd.grad((a.sin() * a).sum(), x, create_graph=True)
+                    (g * g * trt.arange(1.0, 7.0, dtype=trt.float64).reshape(2, 3)).sum().backward()  # no retain_graph
+                    return x.grad
+
+                data = trt.rand(2, 3, dtype=trt.float64) + 0.5
+                trt.testing.assert_close(penalty(data.clone().requires_grad_(), True), penalty(data.clone().requires_grad_(), False))
+
+    def test_gradients_have_the_order_of_the_leaf(self):
+        w = trt.rand(3, 4, requires_grad=True)
+        trt.einsum("ij,kj->ik", w, trt.rand(5, 4)).sum().backward()
+        (w.t() * 2).sum().backward()
+        w2 = trt.rand(3, 4, requires_grad=True)
+        (w2.t() * trt.rand(4, 3)).sum().backward()
+        self.assertEqual((w.grad.stride(), w2.grad.stride()), ((4, 1), (4, 1)))
+
+    def test_old_arguments_of_grad(self):
+        x = trt.rand(2, requires_grad=True)
+        self.assertEqual(trt.autograd.grad((x * 2).sum(), x, only_inputs=True)[0].tolist(), [2, 2])
+        with self.assertRaises(NotImplementedError):
+            trt.autograd.grad((x * 2).sum(), x, is_grads_batched=True)
+
 
 if __name__ == "__main__":
     unittest.main()

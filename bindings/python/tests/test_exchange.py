@@ -107,6 +107,16 @@ class NumPy(unittest.TestCase):
             trt.ones(2, dtype=trt.bfloat16).numpy()
         self.assertEqual(trt.ones(2, dtype=trt.bfloat16, requires_grad=True).numpy(force=True).dtype, np.float32)
 
+    def test_lists_keep_the_dtype_of_their_elements(self):
+        for dtype in ("float64", "float32", "int32", "int8", "uint8", "bool"):
+            for data in ([np.ones(2, dtype), np.zeros(2, dtype)], [np.dtype(dtype).type(1)], (np.ones((), dtype),)):
+                for make in (trt.tensor, trt.as_tensor):
+                    self.assertEqual((make(data).dtype.name, make(data).tolist()), (dtype, np.asarray(data).tolist()))
+        self.assertEqual(trt.tensor([np.int8(1), np.float64(2)]).dtype, trt.float64)
+        self.assertEqual(trt.tensor([np.float64(1)], dtype=trt.int64).dtype, trt.int64)
+        with self.assertRaises(ValueError):
+            trt.tensor([np.ones(2), np.ones(3)])
+
     def test_scalars_and_lists_of_arrays(self):
         self.assertEqual(trt.tensor(np.float64(1.5)).dtype, trt.float64)
         self.assertEqual(trt.tensor(np.float32(1.5)).dtype, trt.float32)

@@ -351,6 +351,68 @@ class LaterOperators(unittest.TestCase):
                 got = (x.double() ** e).tolist()
                 self.assertEqual([repr(g) for g in got], [repr(w) for w in expected])
 
+    def test_windows_without_elements(self):
+        for dtype in (trt.int8, trt.int16, trt.int32, trt.int64):
+            x = trt.full((1, 7, 1), -5, dtype=dtype)
+            self.assertEqual(trt.max_pool2d(x, [4, 2], [2, 3], [0, 1], [2, 2]).flatten().tolist(), [trt.iinfo(dtype).min] * 1)
+        self.assertEqual(trt.nn.FractionalMaxPool2d(2, output_size=3)(trt.rand(0, 8, 8)).shape, (0, 3, 3))
+        self.assertEqual(trt.range(-3, -1.2, 1, dtype=trt.int64).tolist(), [-3, -2, -1])
+
+    def test_rounding_in_place(self):
+        x = trt.tensor([-3.7, 2.26, 5.0])
+        for mode in ("floor", "trunc", None):
+            for other in (2, trt.tensor([2.0, -1.0, 3.0])):
+                self.assertEqual(x.clone().div_(other, rounding_mode=mode).tolist(), trt.div(x, other, rounding_mode=mode).tolist())
+                self.assertEqual(x.clone().divide_(other, rounding_mode=mode).tolist(), trt.divide(x, other, rounding_mode=mode).tolist())
+        self.assertEqual(x.clone().round_(decimals=1).tolist(), trt.round(x, decimals=1).tolist())
+        self.assertEqual(trt.tensor([7, -7]).div_(2, rounding_mode="floor").tolist(), [3, -4])
+
+    def test_bits(self):
+        x = trt.tensor([1.0, -2.0])
+        self.assertEqual(x.view(trt.int32).tolist(), [0x3F800000, -0x40000000])
+        self.assertEqual(x.view(trt.uint8).tolist(), [0, 0, 128, 63, 0, 0, 0, 192])
+        self.assertEqual(x.view(trt.uint8).view(trt.float32).tolist(), [1, -2])
+        x.view(trt.int32)[0] = 0x40000000
+        self.assertEqual(x.tolist(), [2, -2])
+        m = trt.arange(12, dtype=trt.int16).reshape(3, 4)
+        self.assertEqual(m[1:].view(trt.int64).shape, (2, 1))
+        self.assertEqual(m[1:].view(trt.int64).view(trt.int16).tolist(), m[1:].tolist())
+        self.assertEqual(m.to("meta").view(trt.int8).shape, (3, 8))
+        for call in (lambda: m.t().view(trt.int64), lambda: m[:, 1:].view(trt.int32), lambda: trt.rand(2, requires_grad=True).view(trt.int32), lambda: trt.ones(()).view(trt.int8),
+                     lambda: x.view(trt.complex64)):
+            with self.assertRaisesRegex(RuntimeError, "view"):
+                call()
+
+    def test_distances(self):
+        trt.manual_seed(4)
+        for shape1, shape2 in (((40, 3), (7, 3)), ((2, 30, 5), (2, 31, 5)), ((2, 30, 5), (26, 5)), ((0, 3), (30, 3))):
+            a, b = (trt.rand(*s, dtype=trt.float64, requires_grad=True) for s in (shape1, shape2))
+            fast, plain = trt.cdist(a, b), trt.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist")
+            trt.testing.assert_close(fast.detach(), plain.detach(), rtol=1e-9, atol=1e-9)
+            g = trt.rand(*plain.shape, dtype=trt.float64)
+            for x, y in zip(trt.autograd.grad((fast * g).sum(), (a, b)), trt.autograd.grad((plain * g).sum(), (a, b))):
+                trt.testing.assert_close(x, y, rtol=1e-7, atol=1e-9)
+        far = trt.rand(30, 4) + 1e4  # what is far from the origin loses nothing
+        trt.testing.assert_close(trt.cdist(far, far[:5]), trt.cdist(far, far[:5], compute_mode="donot_use_mm_for_euclid_dist"), rtol=1e-3, atol=1e-2)
+        same = trt.ones(30, 3, requires_grad=True)
+        trt.cdist(same, same).sum().backward()
+        self.assertEqual(same.grad.abs().sum().item(), 0)
+
+    def test_numbers_beside_a_condition(self):
+        for dtype in (trt.bool, trt.uint8):
+            self.assertEqual(str(trt.where(trt.tensor([1, 0]).to(dtype), 300, 0)), "tensor([300,   0])")
+
+    def test_complex_random_numbers(self):
+        trt.manual_seed(5)
+        z = trt.randn(20000, dtype=trt.complex64)
+        self.assertTrue(z.dtype == trt.complex64 and abs(float(z.abs().square().mean()) - 1) < 0.05 and abs(float((z.real * z.imag).mean())) < 0.02)
+        u = trt.rand(3, 4, dtype=trt.complex128)
+        self.assertTrue(u.shape == (3, 4) and float(u.real.min()) >= 0 and float(u.imag.max()) < 1)
+        self.assertEqual(trt.randn_like(u).dtype, trt.complex128)
+        u.real = 2
+        u.imag = trt.zeros(3, 4, dtype=trt.float64)
+        self.assertEqual(u.tolist(), [[2 + 0j] * 4] * 3)
+
     def test_bool_is_not_subtracted(self):
         b, i, f = trt.tensor([True, False]), trt.tensor([3, 4]), trt.tensor([1.5, 2.0])
         for call in (lambda: b - b, lambda: b - i, lambda: i - b, lambda: b - 1, lambda: 1 - b, lambda: i - True, lambda: f - b, lambda: b - f, lambda: f - True,

@@ -52,6 +52,13 @@ class Discrete(unittest.TestCase):
             with self.subTest(n=n, p=p):
                 draws = trt.binomial(trt.full((N,), n, dtype=trt.float64), trt.tensor(p, dtype=trt.float64))
                 self.check(draws, binomial_pmf(n, p), 0)
+        # Counts whose logarithms of factorials have no digits left for differences.
+        for n, p in ((1e12, 0.3), (1e15, 0.3), (1e17, 0.3), (1e17, 0.5), (1e18, 1e-16)):
+            draws = trt.binomial(trt.full((N,), n, dtype=trt.float64), trt.tensor(p, dtype=trt.float64))
+            sigma = math.sqrt(n * p * (1 - p))
+            if sigma * 64 > n * 2.0 ** -52:
+                self.assertLess(abs(float((draws - n * p).mean())), 6 * sigma / math.sqrt(N) + n * 2.0 ** -52)
+                self.assertLess(abs(float((draws - n * p).std()) / sigma - 1), 0.03, (n, p))
         edges = trt.binomial(trt.tensor([5.0, 5, 0, -3, math.nan, 5, math.inf]), trt.tensor([0.0, 1, 0.5, 0.5, 0.5, math.nan, 0.5])).tolist()
         self.assertEqual(edges[:4], [0, 5, 0, 0])
         self.assertTrue(all(math.isnan(v) for v in edges[4:]))

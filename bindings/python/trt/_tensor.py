@@ -136,10 +136,18 @@ class Tensor(_C.TensorBase):
         """The real part, a view; a real tensor itself."""
         return _C._operators["real"](self)
 
+    @real.setter
+    def real(self, value):
+        _C._operators["real"](self).copy_(_as_tensor(value, self))
+
     @property
     def imag(self):
         """The imaginary part of a complex tensor, a view."""
         return _C._operators["imag"](self)
+
+    @imag.setter
+    def imag(self, value):
+        _C._operators["imag"](self).copy_(_as_tensor(value, self))
 
     def __complex__(self):
         """The only element as a complex number."""
@@ -313,6 +321,10 @@ class Tensor(_C.TensorBase):
         if self.dtype.name == "complex128":  # for which that format has no name
             data = {"complex": _C._operators["view_as_real"](data[""])}
         return _unpickle, (type(self), safetensors.save(data), self.requires_grad, dict(self.__dict__) or None)
+
+
+def _as_tensor(value, beside):
+    return value if isinstance(value, _C.TensorBase) else _C._operators["full"]((), value, dtype=_C._operators["real"](beside).dtype)
 
 
 def _unpickle(cls, data, requires_grad, attributes):

@@ -2,6 +2,8 @@
 
 from trt import _C
 
+LinAlgError = _C.InvalidArgumentError  # what a singular matrix raises
+
 _PREFIX = "linalg_"
 
 globals().update({name.removeprefix(_PREFIX): f for name, f in _C._operators.items() if name.startswith(_PREFIX)})

@@ -348,7 +348,8 @@ Tensor logit(const Tensor& self, std::optional<double> eps) { return eps ? op::l
 Tensor& logit_(Tensor& self, std::optional<double> eps) { return eps ? op::logit_clamped_(self, Scalar(*eps)) : op::logit_open_(self); }
 
 Tensor& polygamma_(Tensor& self, int64_t n) {
-  const Tensor result = op::polygamma(n, self);
+  // What is saved for the gradient is a copy, since self changes.
+  const Tensor result = op::polygamma(n, thread_state.grad_enabled && requires_grad_quick(self) ? op::clone(self) : self);
   check_inplace_result(self, TensorSpec(result.sizes(), result.dtype(), result.device()), "polygamma_");
   return op::copy_(self, result);
 }

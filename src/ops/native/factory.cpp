@@ -96,13 +96,15 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, std::o
 Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, std::optional<Device> device) {
   TRT_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex() && !(dtype && is_complex(*dtype)), "range: not for complex numbers, got ", start, ", ", end,
             " and ", step);
-  const double s = start.to_double(), e = end.to_double(), d = step.to_double();
+  const DType type = dtype.value_or(thread_state.default_dtype);
+  const auto bound = [&](const Scalar& v) { return is_floating(type) || !std::isfinite(v.to_double()) ? v.to_double() : std::trunc(v.to_double()); };
+  const double s = bound(start), e = bound(end), d = bound(step);
   TRT_CHECK(d != 0 && !std::isnan(d), "range: step must not be zero, got ", step);
   TRT_CHECK(std::isfinite(s) && std::isfinite(e), "range: bounds must be finite, got ", start, " and ", end);
   TRT_CHECK((d > 0) == (e >= s) || e == s, "range: a step of ", step, " does not lead from ", start, " to ", end);
   const double count = std::floor((e - s) / d) + 1;
   TRT_CHECK(count >= 0 && count < 9.2e18, "range: from ", start, " to ", end, " by ", step, " has too many elements");
-  return counted_up(start, step, static_cast<int64_t>(count), dtype.value_or(thread_state.default_dtype), device);
+  return counted_up(start, step, static_cast<int64_t>(count), type, device);
 }
 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, std::optional<DType> dtype, std::optional<Device> device) {

@@ -429,12 +429,37 @@ Tensor corrcoef(const Tensor& self) {
   return is_complex(r.dtype()) ? op::complex(clipped(op::real(r)), clipped(op::imag(r))) : clipped(r);
 }
 
+// |x|^2 + |y|^2 - 2 x.y, a product of matrices instead of all differences. Both are shifted by a mean first, where less cancels. Equal rows
+// have no gradient.
+static Tensor euclidean(const Tensor& x1, const Tensor& x2) {
+  const int64_t last_two[] = {-2, -1};
+  const IntArrayRef rows(last_two, 1), columns(last_two + 1, 1);
+  const bool alike = x1.sizes().slice(0, x1.sizes().size() - 2) == x2.sizes().slice(0, x2.sizes().size() - 2);
+  Tensor a = x1, b = x2;
+  if (alike && x1.size(-2) > 0) {
+    Tensor middle;
+    {
+      GradModeGuard constant(false);
+      middle = op::mean(x1, rows, true, std::nullopt);
+    }
+    a = op::sub(x1, middle);
+    b = op::sub(x2, middle);
+  }
+  const Tensor squares = op::add(op::sum(op::square(a), columns, true, std::nullopt), op::mT(op::sum(op::square(b), columns, true, std::nullopt)));
+  const Tensor distance = op::clamp_min(op::sub(squares, op::mul(op::matmul(a, op::mT(b)), Scalar(2))), Scalar(0));
+  const Tensor zero = op::eq(distance, Scalar(0));
+  return op::where(zero, Scalar(0), op::sqrt(op::where(zero, Scalar(1), distance)));
+}
+
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t> compute_mode) {
   TRT_CHECK(x1.dim() >= 2 && x2.dim() >= 2, "cdist: needs matrices, got ", x1, " and ", x2);
   TRT_CHECK(is_floating(x1.dtype()) && is_floating(x2.dtype()), "cdist: needs floating-point tensors, got ", x1, " and ", x2);
   TRT_CHECK(x1.size(-1) == x2.size(-1), "cdist: the rows must have the same length, got ", x1, " and ", x2);
   TRT_CHECK(p >= 0, "cdist: p must not be negative, got ", p);
   TRT_CHECK(compute_mode.value_or(0) >= 0 && compute_mode.value_or(0) <= 2, "cdist: compute_mode must be 0, 1 or 2, got ", *compute_mode);
+  const int64_t mode = compute_mode.value_or(0);
+  const bool many = x1.size(-2) > 25 || x2.size(-2) > 25;
+  if (p == 2 && x1.size(-1) > 0 && (mode == 1 || (mode == 0 && many)) && x1.dtype() == x2.dtype() && !is_reduced_floating(x1.dtype())) return euclidean(x1, x2);
   const Tensor difference = op::sub(op::unsqueeze(x1, -2), op::unsqueeze(x2, -3));
   if (difference.size(-1) == 0) return op::sum(difference, IntArrayRef{int64_t{-1}}, false, std::nullopt);
   return op::linalg_vector_norm(difference, Scalar(p), IntArrayRef{int64_t{-1}}, false, std::nullopt);

@@ -212,11 +212,11 @@ void average_backward(const T* gy, T* gx, int64_t volumes, const Axes& a, int64_
 }
 
 // Of one volume. The first of equal maxima counts; NaN is greater than everything, and the last NaN gives the index. A window without
-// elements (dilation can step over a small volume) gives -infinity (the smallest integer) and -1. `indices` may be null.
+// elements (dilation can step over a small volume) gives `nothing` and -1. `indices` may be null.
 template <typename T>
-void maximum_of(const T* x, T* y, int64_t* indices, const Axes& a) {
+void maximum_of(const T* x, T* y, int64_t* indices, const Axes& a, T nothing) {
   for_each_window(a, [&](int64_t o, const Span& d, const Span& h, const Span& w) {
-    T best = std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : -std::numeric_limits<T>::infinity();
+    T best = nothing;
     int64_t at = -1;
     for_each_element(a, d, h, w, [&](int64_t i) {
       if (at >= 0 && !(x[i] > best) && x[i] == x[i]) return;
@@ -229,9 +229,9 @@ void maximum_of(const T* x, T* y, int64_t* indices, const Axes& a) {
 }
 
 template <typename T>
-void maximum(const T* x, T* y, int64_t* indices, int64_t volumes, const Axes& a) {
+void maximum(const T* x, T* y, int64_t* indices, int64_t volumes, const Axes& a, T nothing = -std::numeric_limits<T>::infinity()) {
   const int64_t n = inputs_of(a), m = outputs_of(a);
-  for_each_volume(volumes, a, [&](int64_t v) { maximum_of(x + v * n, y + v * m, indices ? indices + v * m : nullptr, a); });
+  for_each_volume(volumes, a, [&](int64_t v) { maximum_of(x + v * n, y + v * m, indices ? indices + v * m : nullptr, a, nothing); });
 }
 
 // Where a fractional pooling's windows of `kernel` elements begin (Graham, "Fractional max-pooling", 2014): steps of the mean length, rounded
@@ -271,7 +271,7 @@ DimVector fractional_sizes(const Tensor& self, IntArrayRef kernel, IntArrayRef o
   const IntArrayRef in = self.sizes();
   const size_t n = in.size();
   TRT_CHECK(n == dims + 1 || n == dims + 2, op, ": input must have ", dims + 1, " or ", dims + 2, " dimensions, got ", self);
-  for (size_t i = n - dims - 1; i < n; ++i) TRT_CHECK(in[i] > 0, op, ": dimension ", i, " must not be empty, got ", self);
+  for (size_t i = n - dims; i < n; ++i) TRT_CHECK(in[i] > 0, op, ": dimension ", i, " must not be empty, got ", self);
   TRT_CHECK(kernel.size() == 1 || kernel.size() == dims, op, ": kernel_size must be one number or ", dims, ", got ", kernel);
   TRT_CHECK(output.size() == 1 || output.size() == dims, op, ": output_size must be one number or ", dims, ", got ", output);
   DimVector sizes(in.data(), n);
@@ -306,7 +306,7 @@ void fractional_max(const Tensor& self, IntArrayRef kernel, const Tensor& sample
           axes[3 - dims + i] = fractional_axis<T>(self.sizes()[n - dims + i], output.sizes()[n - dims + i], kernel[kernel.size() == 1 ? 0 : i],
                                                   sample[dims == 2 ? 1 - i : i]);
         if (dims == 2) axes[0] = {1, 1, {{0, 1, 1}}};
-        maximum_of(x.data_ptr<T>() + p * inputs, y.data<T>() + p * outputs, indices.data_ptr<int64_t>() + p * outputs, axes);
+        maximum_of(x.data_ptr<T>() + p * inputs, y.data<T>() + p * outputs, indices.data_ptr<int64_t>() + p * outputs, axes, T(0));
       }
     });
   });
@@ -343,7 +343,11 @@ void max_pool_integers(const Tensor& self, const Triple& in, const Window3d& w, 
   const Tensor x = contiguous_tensor(self, DType::Int64);
   Computed y(output, DType::Int64);
   const Axes axes = max_axes(in, w);
-  maximum(x.data_ptr<int64_t>(), y.data<int64_t>(), indices ? indices->data_ptr<int64_t>() : nullptr, output.numel() / outputs_of(axes), axes);
+  int64_t least = 0;
+  dispatch_dtype(output.dtype(), "max_pool", [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) least = static_cast<int64_t>(std::numeric_limits<T>::lowest());
+  });
+  maximum(x.data_ptr<int64_t>(), y.data<int64_t>(), indices ? indices->data_ptr<int64_t>() : nullptr, output.numel() / outputs_of(axes), axes, least);
   y.finish();
 }
 

@@ -6,8 +6,10 @@
 
 #include "core/generator.h"
 #include "core/modes.h"
+#include "gen/pointwise_ops.h"
 #include "gen/random_native.h"
 #include "gen/random_ops.h"
+#include "gen/shape_ops.h"
 #include "iter/copy.h"
 #include "iter/promotion.h"
 #include "iter/tensor_iterator.h"
@@ -259,12 +261,25 @@ Tensor& random__from(Tensor& self, int64_t from, std::optional<int64_t> to, Gene
   return random_range(self, from, to ? *to - 1 : last_integer(self.dtype()), generator);
 }
 
+// Complex numbers whose parts are drawn, each times `scale`.
+static Tensor complex_of(Tensor (*draw)(IntArrayRef, GeneratorImpl*, std::optional<DType>, std::optional<Device>), double scale, IntArrayRef size,
+                         GeneratorImpl* generator, DType dtype, std::optional<Device> device) {
+  DimVector parts(size.data(), size.size());
+  parts.push_back(2);
+  Tensor t = draw(parts, generator, real_dtype(dtype), device);
+  if (scale != 1) op::mul_(t, Scalar(scale));
+  return op::view_as_complex(t);
+}
+
 Tensor rand(IntArrayRef size, GeneratorImpl* generator, std::optional<DType> dtype, std::optional<Device> device) {
+  if (dtype && is_complex(*dtype)) return complex_of(native::rand, 1, size, generator, *dtype, device);
   Tensor t = empty_tensor(size, dtype.value_or(thread_state.default_dtype), device.value_or(kCPU));
   return op::uniform_(t, 0, 1, generator);
 }
 
 Tensor randn(IntArrayRef size, GeneratorImpl* generator, std::optional<DType> dtype, std::optional<Device> device) {
+  // The variance is 1 for the number as a whole.
+  if (dtype && is_complex(*dtype)) return complex_of(native::randn, std::sqrt(0.5), size, generator, *dtype, device);
   Tensor t = empty_tensor(size, dtype.value_or(thread_state.default_dtype), device.value_or(kCPU));
   return op::normal_(t, 0, 1, generator);
 }

@@ -277,6 +277,34 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
 
 namespace composite {
 
+Tensor view_dtype(const Tensor& self, DType dtype) {
+  if (dtype == self.dtype()) return op::view(self, self.sizes());
+  TRT_CHECK_CODE(!is_complex(dtype) && !is_complex(self.dtype()), Code::kNotSupported, "view: the bits of ", self, " as ", dtype,
+                 ": not for complex numbers, of which view_as_real and view_as_complex make views");
+  TRT_CHECK_CODE(!requires_grad_now(self), Code::kNotSupported, "view: the bits of ", self, " as ", dtype, " have no gradient; detach the tensor");
+  const int64_t from = static_cast<int64_t>(element_size(self.dtype())), to = static_cast<int64_t>(element_size(dtype));
+  DimVector sizes = dims_of(self.sizes()), strides = dims_of(self.strides());
+  int64_t offset = self.storage_offset();
+  if (from == to) return alias_tensor(self, sizes, strides, offset, dtype);
+  TRT_CHECK(self.dim() > 0 && strides.back() == 1, "view: ", self, " as ", dtype, " needs a last dimension of stride 1, got strides ", self.strides());
+  const int64_t ratio = from > to ? from / to : to / from;
+  if (from > to) {
+    for (int64_t& s : strides) s *= ratio;
+    strides.back() = 1;
+    TRT_CHECK(!__builtin_mul_overflow(sizes.back(), ratio, &sizes.back()), "view: ", self, " as ", dtype, " is too large");
+    return alias_tensor(self, sizes, strides, offset * ratio, dtype);
+  }
+  TRT_CHECK(sizes.back() % ratio == 0 && offset % ratio == 0, "view: the last dimension and the storage offset of ", self, " must be multiples of ", ratio, " for ", dtype,
+            ", got offset ", offset);
+  for (size_t d = 0; d + 1 < sizes.size(); ++d) {
+    TRT_CHECK(strides[d] % ratio == 0 || sizes[d] <= 1, "view: the strides of ", self, " must be multiples of ", ratio, " for ", dtype, ", got ", self.strides());
+    strides[d] /= ratio;
+  }
+  sizes.back() /= ratio;
+  return alias_tensor(self, sizes, strides, offset / ratio, dtype);
+}
+
+
 Tensor reshape(const Tensor& self, IntArrayRef shape) {
   const DimVector sizes = infer_size(shape, self.numel(), "reshape");
   if (self.sizes() == IntArrayRef(sizes)) return op::view(self, sizes);

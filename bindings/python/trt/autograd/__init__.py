@@ -79,9 +79,11 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     _C.trt_backward(tensors, grads, inputs, bool(create_graph if retain_graph is None else retain_graph), bool(create_graph))
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, *, materialize_grads=False):
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, *, only_inputs=True, is_grads_batched=False, materialize_grads=False):
     """The gradients of `outputs` with respect to `inputs`, a tuple; no tensor's grad changes. allow_unused: None for an input that the outputs do not depend
     on; materialize_grads: zeros for it."""
+    if not only_inputs or is_grads_batched:
+        raise NotImplementedError("grad: only_inputs=False and is_grads_batched=True are not supported")
     inputs = _list(inputs)
     grads = [] if grad_outputs is None else _list(grad_outputs)
     if materialize_grads and allow_unused is False:
