@@ -258,7 +258,15 @@ def recurrent_layer_backward():
     return out
 
 
+def fractional_pooling(dims):
+    def calls():
+        samples = Array("float64", (2, 3, dims), [_rng.random() for _ in range(6 * dims)])
+        return [{"self": values(2, 3, *(6, 7, 5)[:dims]), "kernel_size": [2] * dims, "output_size": size, "random_samples": samples} for size in ([3] * dims, [4] * dims, [1])]
+    return calls
+
+
 GIVEN = {
+    "fractional_max_pool2d_at": fractional_pooling(2), "fractional_max_pool3d_at": fractional_pooling(3),
     "view_as_real": complex_views, "imag": complex_views, "fft_complex": fft_complex, "fft_to_real": fft_to_real, "lu_permutation": lu_permutation, "ldl_system": ldl_system,
     "linalg_norm.ord_str": matrix_norms, "histogram_counts": histogram_counts, "histogramdd": histogramdd, "histogramdd.bins_tensors": histogramdd_tensors,
     "conv2d_backward_input": conv2d_backward_input, "conv2d_backward_weight": conv2d_backward_weight, "max_pool2d_values": max_pools,
