@@ -389,7 +389,7 @@ std::tuple<Tensor, Tensor, Tensor> svd_lowrank(const Tensor& A, int64_t rank, in
   check_dtype(A, "svd_lowrank");
   const int64_t m = A.size(-2), n = A.size(-1);
   TRT_CHECK(rank >= 0 && rank <= std::min(m, n), "svd_lowrank: q must lie between 0 and ", std::min(m, n), " for ", A, ", got ", rank);
-  TRT_CHECK(steps >= 0, "svd_lowrank: niter must not be negative, got ", steps);
+  TRT_CHECK(steps >= 0 && steps <= 1000, "svd_lowrank: niter must lie between 0 and 1000, got ", steps);
   const Tensor x = M.defined() ? op::sub(A, M) : A;
   // The range of the shorter side is looked for, so that the small decomposition is the smaller one.
   const bool wide = m < n;
