@@ -290,7 +290,7 @@ class LaterOperators(unittest.TestCase):
             trt.testing.assert_close(s[..., :3], trt.linalg.svdvals(a)[..., :3])
             u, s, v = trt.pca_lowrank(a, q=3)
             trt.testing.assert_close(s, trt.linalg.svdvals(a - a.mean(-2, keepdim=True))[..., :3])
-        with self.assertRaisesRegex(RuntimeError, "svd_lowrank: niter must lie between 0 and 1000"):
+        with self.assertRaisesRegex(RuntimeError, "pca_lowrank: niter must lie between 0 and 1000"):
             trt.pca_lowrank(trt.rand(2, 3), niter=2 ** 62)
         with self.assertRaisesRegex(RuntimeError, "svd_lowrank: q must lie between 0 and 2"):
             trt.svd_lowrank(trt.rand(2, 3))
