@@ -11,29 +11,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/cpu/hwy_targets.h"
 #include "kernels/cpu/reduce.h"
 
-#include "hwy/highway.h"
-
+#include "each_isa.h"
 #include "expect.h"
 
 namespace {
 
 using trt::DType;
-
-template <class F>
-void for_each_isa(F f) {
-  for (const int64_t target : {int64_t(HWY_AVX3), int64_t(HWY_AVX2), int64_t(HWY_STATIC_TARGET)}) {
-    hwy::SetSupportedTargetsForTest(0);
-    if ((hwy::SupportedTargets() & target) == 0) continue;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    f(hwy::TargetName(target));
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 struct Shape {
   int64_t outer, r, inner;

@@ -56,6 +56,15 @@ Tensor zeros(IntArrayRef size, std::optional<DType> dtype, std::optional<Device>
 
 Tensor scalar_tensor(const Scalar& s, std::optional<DType> dtype, std::optional<Device> device) { return full({}, s, dtype, device); }
 
+// What arange and range ask of their bounds s and e and their step d, which were given as numbers.
+static void check_steps(const char* op, const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, double s, double e, double d) {
+  TRT_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex() && !(dtype && is_complex(*dtype)), op, ": not for complex numbers, got ", start, ", ", end,
+            " and ", step);
+  TRT_CHECK(d != 0 && !std::isnan(d), op, ": step must not be zero, got ", step);
+  TRT_CHECK(std::isfinite(s) && std::isfinite(e), op, ": bounds must be finite, got ", start, " and ", end);
+  TRT_CHECK((d > 0) == (e >= s) || e == s, op, ": a step of ", step, " does not lead from ", start, " to ", end);
+}
+
 // `count` numbers from `start` on.
 static Tensor counted_up(const Scalar& start, const Scalar& step, int64_t count, DType type, std::optional<Device> device) {
   Tensor t = empty_tensor({count}, type, device.value_or(kCPU));
@@ -73,14 +82,10 @@ static Tensor counted_up(const Scalar& start, const Scalar& step, int64_t count,
 }
 
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, std::optional<Device> device) {
-  TRT_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex() && !(dtype && is_complex(*dtype)), "arange: not for complex numbers, got ", start, ", ", end,
-            " and ", step);
   const bool integral = !start.is_double() && !end.is_double() && !step.is_double();
   const DType type = dtype.value_or(integral ? DType::Int64 : thread_state.default_dtype);
   const double s = start.to_double(), e = end.to_double(), d = step.to_double();
-  TRT_CHECK(d != 0 && !std::isnan(d), "arange: step must not be zero, got ", step);
-  TRT_CHECK(std::isfinite(s) && std::isfinite(e), "arange: bounds must be finite, got ", start, " and ", end);
-  TRT_CHECK((d > 0) == (e >= s) || e == s, "arange: a step of ", step, " does not lead from ", start, " to ", end);
+  check_steps("arange", start, end, step, dtype, s, e, d);
   double count;
   if (integral) {
     // Exact for numbers that a double cannot hold.
@@ -94,14 +99,10 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, std::o
 }
 
 Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype, std::optional<Device> device) {
-  TRT_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex() && !(dtype && is_complex(*dtype)), "range: not for complex numbers, got ", start, ", ", end,
-            " and ", step);
   const DType type = dtype.value_or(thread_state.default_dtype);
   const auto bound = [&](const Scalar& v) { return is_floating(type) || !std::isfinite(v.to_double()) ? v.to_double() : std::trunc(v.to_double()); };
   const double s = bound(start), e = bound(end), d = bound(step);
-  TRT_CHECK(d != 0 && !std::isnan(d), "range: step must not be zero, got ", step);
-  TRT_CHECK(std::isfinite(s) && std::isfinite(e), "range: bounds must be finite, got ", start, " and ", end);
-  TRT_CHECK((d > 0) == (e >= s) || e == s, "range: a step of ", step, " does not lead from ", start, " to ", end);
+  check_steps("range", start, end, step, dtype, s, e, d);
   const double count = std::floor((e - s) / d) + 1;
   TRT_CHECK(count >= 0 && count < 9.2e18, "range: from ", start, " to ", end, " by ", step, " has too many elements");
   return counted_up(start, step, static_cast<int64_t>(count), type, device);
